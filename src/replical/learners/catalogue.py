@@ -393,7 +393,6 @@ def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
 
 
 _ALL = (
-    _HANDICAP,
     _ERM,
     _CAL,
     _CAL_ROUNDS,
@@ -407,6 +406,7 @@ _ALL = (
     _SETTLED,
     _SETTLED_CAL,
     _SETTLED_DISTANCE,
+    _HANDICAP,
     _boost(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boost(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boost(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),

@@ -7,7 +7,6 @@ one part in a million from what it should be, and a member leaves only beyond th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.errors import BadLabel
+from replical.learners.base import Kept, like
 from replical.learners.handicap.handicaps import UNIT
 from replical.pools.version_space import VersionSpace
 
@@ -150,9 +150,18 @@ class Bets:
             self.c, self.places, self.lost = self.c[mask], self.places[mask], self.lost[mask]
             self.most, self.wealth = self.most[mask], self.wealth[:, mask]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> Kept:
         """Everything a run needs to go on later."""
         return {"lost": self.lost, "wealth": self.wealth, "most": self.most, "scanned": np.array(self.scanned)}
+
+    def restore(self, kept: Kept, mask: Mask) -> None:
+        """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
+        self.keep(mask)
+        self.lost, self.wealth, self.most = (
+            like(kept[name], array.shape, array.dtype).copy()
+            for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
+        )
+        self.scanned = int(like(kept["scanned"], (), np.int64))
 
 
 def power(x: Floats, exponent: int) -> Floats:

@@ -22,13 +22,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Memory, check_plan
+from replical.learners.base import Conversation, Kept, Memory, check_plan, like
 from replical.learners.handicap.bets import Bets, Block, Heard
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, conclude
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
+from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
 
@@ -92,6 +93,18 @@ class Handicap:
         S, labels, blocks = pool.version_space().only(members), Labels(pool, plan), pool.blocks()
         bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
         m, asked = bets.lead(None, 0), 0
+
+        def look() -> Kept | None:
+            """What another run needs to go on from here."""
+            if blocks.place is None:
+                return None
+            counts = {"m": m, "asked": asked, "at": blocks.place[0], "unlabelled": blocks.place[1]}
+            kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
+            return {**kept, "S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
+
+        if memory.kept is not None:
+            S, m, asked = _restore(memory.kept, S, bets, history, labels, blocks)
+        memory.look = look
         while S.size > 1 and plan.opens(asked):
             query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
             if query.scanned == 0:  # the pool is used up
@@ -119,6 +132,24 @@ class Handicap:
         )
 
 
+def _restore(
+    kept: Kept, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
+) -> tuple[VersionSpace, int, int]:
+    """S, the favourite and the labels asked when all this was kept; `ValueError` if nobody can have kept it."""
+    try:
+        m, asked, at, unlabelled = (int(like(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled"))
+        mask = np.isin(whole.indices, kept["S"])
+        if np.count_nonzero(mask) != len(kept["S"]) or not 0 <= m < len(kept["S"]) or asked < 0:
+            raise ValueError("no survivors of this class")
+        bets.restore(kept, mask)
+        history.restore(kept)
+        labels.restore(kept)
+        blocks.go_to((at, unlabelled))
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"not what a run keeps: {error}") from error
+    return whole.keep(mask), m, asked
+
+
 class Labels:
     """Labels that are known: those that were asked and, where nobody's labels are wrong, those that can be inferred.
 
@@ -130,6 +161,18 @@ class Labels:
 
     def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
         self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
+
+    def arrays(self) -> Kept:
+        """What is known beside the answers themselves."""
+        return {} if self.V is None else {"consistent": self.V.indices}
+
+    def restore(self, kept: Kept) -> None:
+        """Know what was kept; `ValueError` if nobody can know that."""
+        if self.V is not None:
+            mask = np.isin(self.V.indices, kept["consistent"])
+            if not mask.any():
+                raise ValueError("nobody is consistent")
+            self.V = self.V.keep(mask)
 
     def hear(self, query: Query, answers: Answers | None) -> Heard:
         """What is known of the items that a query passed, now that its answers are in.

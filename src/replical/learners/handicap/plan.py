@@ -1,4 +1,4 @@
-"""Plans of Handicap: the level of a lab, the stakes of the bets, where handicaps come from. Claim: docs/claims/handicap.md."""
+"""Plans of Handicap: the level of a lab, the stakes, where handicaps come from. Claim: docs/claims/handicap.md."""
 
 from __future__ import annotations
 

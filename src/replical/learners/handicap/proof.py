@@ -19,6 +19,7 @@ from replical.bounds.betting import Bets as FixedBets
 from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
+from replical.learners.base import Kept, like
 from replical.learners.handicap.bets import Bets, Block, Heard
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, HandicapPlan
@@ -154,7 +155,7 @@ class History:
     """Which items were labelled while who was in S: from it follow bounds on how good the answer is."""
 
     def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
-        self._whole, self._plan = S, plan
+        self.whole, self._plan = S, plan
         self._blocks: list[Heard] = []
         self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
         self._first = Accounts(S.size, plan.values)  # of the first of a public order
@@ -162,25 +163,54 @@ class History:
     def add(self, S: VersionSpace, block: Block, heard: Heard) -> None:
         """A block in which S was compared."""
         self._blocks.append(heard)
-        columns = np.searchsorted(self._whole.indices, S.indices)
+        columns = np.searchsorted(self.whole.indices, S.indices)
         self._last[columns] = len(self._blocks)
         f = self._plan.favourite
         if f is not None and f in S.indices:
             self._first.add(columns, int(np.searchsorted(S.indices, f)), block)
 
+    def arrays(self) -> Kept:
+        """Everything a run needs to go on later: blocks one after another, with how long each is."""
+        blocks = self._blocks
+        sizes = [(heard.scanned, len(heard.items), len(heard.unknown)) for heard in blocks]
+        parts = {
+            name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(heard, name) for heard in blocks)])
+            for name in ("items", "codes", "unknown")
+        }
+        return {
+            "blocks": np.array(sizes, dtype=np.int64).reshape(-1, 3),
+            "last": self._last,
+            "first": self._first.counts,
+        } | parts
+
+    def restore(self, kept: Kept) -> None:
+        """Go on with what was kept; `ValueError` if nobody can have kept that."""
+        blocks = kept["blocks"]
+        scanned, labelled, unknown = like(blocks, (len(blocks), 3), np.int64).T.tolist()
+        items, codes = (
+            np.split(like(kept[name], (sum(labelled),), np.int64), np.cumsum(labelled)) for name in ("items", "codes")
+        )
+        unlabelled = np.split(like(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
+        self._blocks = [
+            Heard(scanned=count, items=some, codes=labels, unknown=others)
+            for count, some, labels, others in zip(scanned, items[:-1], codes[:-1], unlabelled[:-1], strict=True)
+        ]
+        self._last = like(kept["last"], self._last.shape, np.int64).copy()
+        self._first.counts = like(kept["first"], self._first.counts.shape, np.int64).copy()
+
     def against(self, h: int) -> Accounts:
         """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
-        accounts = Accounts(self._whole.size, self._plan.values)
+        accounts = Accounts(self.whole.size, self._plan.values)
         for number, heard in enumerate(self._blocks, 1):
             columns = np.flatnonzero(self._last >= number)
-            S = self._whole.only(self._whole.indices[columns])
+            S = self.whole.only(self.whole.indices[columns])
             accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, heard, self._plan.losses))
         return accounts
 
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
         accounts, plan = self.against(h), self._plan
-        column = int(np.searchsorted(self._whole.indices, h))
+        column = int(np.searchsorted(self.whole.indices, h))
         gaps = units - units[column]
 
         def holds(k: int) -> bool:
@@ -190,20 +220,20 @@ class History:
             return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
 
         with decimals():
-            return up(float(plan.epsilon * _first(holds, _STEPS) / _STEPS))
+            return up(decimal(plan.epsilon * _first(holds, _STEPS) / _STEPS))
 
     def tolerance(self) -> float | None:
         """U: the least x on a grid of 5% steps at which everybody's bet against the first of a public order holds 1/β."""
         f = self._plan.favourite
         if f is None:
             return None
-        others = self._whole.indices != f
+        others = self.whole.indices != f
         with decimals():
             grid = [_FINEST]
             while grid[-1] < 1:
                 grid.append(min(grid[-1] * _RATIO, Decimal(1)))
             k = _first(lambda k: bool(self._first.reach(grid[k], self._enough)[others].all()), len(grid) - 1)
-            return up(float(grid[k]))
+            return up(grid[k])
 
     @property
     def _enough(self) -> Decimal:
@@ -219,9 +249,9 @@ def _first(holds: Callable[[int], bool], last: int) -> int:
     return low
 
 
-def up(x: float) -> float:
+def up(x: Decimal) -> float:
     """Rounded up to six digits."""
-    return ceil(x * DIGITS * (1 - 1e-12)) / DIGITS
+    return ceil(x * DIGITS) / DIGITS
 
 
 def conclude(
@@ -240,7 +270,8 @@ def conclude(
     shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
-    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h).counts[:, _columns(history, S)])
+    columns = np.searchsorted(history.whole.indices, S.indices)
+    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h).counts[:, columns])
     proof = HandicapProof(
         certified=certified,
         doubt=_doubt(bets, m, beta) if shown else 1.0,
@@ -260,14 +291,10 @@ def conclude(
     return proof if certified else replace(proof, verdict=_verdict(plan, proof, left=blocks.left))
 
 
-def _columns(history: History, S: VersionSpace) -> Indices:
-    return np.searchsorted(history._whole.indices, S.indices)
-
-
 def _doubt(bets: Bets, m: int, beta: float) -> float:
     """1 over the least of the largest wealths of the others, rounded up: β where there are none, at most 1."""
     others = np.delete(bets.most, m)
-    return beta if len(others) == 0 else min(1.0, max(beta + 1 / DIGITS, up(1 / float(others.min()))))
+    return beta if len(others) == 0 else min(1.0, max(beta + 1 / DIGITS, up(Decimal(1 / float(others.min())))))
 
 
 def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int | None:
