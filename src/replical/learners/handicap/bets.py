@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.errors import BadLabel
-from replical.learners.base import Kept, like
+from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
 from replical.pools.version_space import VersionSpace
 
@@ -150,18 +150,18 @@ class Bets:
             self.c, self.places, self.lost = self.c[mask], self.places[mask], self.lost[mask]
             self.most, self.wealth = self.most[mask], self.wealth[:, mask]
 
-    def arrays(self) -> Kept:
+    def arrays(self) -> State:
         """Everything a run needs to go on later."""
         return {"lost": self.lost, "wealth": self.wealth, "most": self.most, "scanned": np.array(self.scanned)}
 
-    def restore(self, kept: Kept, mask: Mask) -> None:
+    def restore(self, kept: State, mask: Mask) -> None:
         """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
         self.keep(mask)
         self.lost, self.wealth, self.most = (
-            like(kept[name], array.shape, array.dtype).copy()
+            check_array(kept[name], array.shape, array.dtype).copy()
             for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
         )
-        self.scanned = int(like(kept["scanned"], (), np.int64))
+        self.scanned = int(check_array(kept["scanned"], (), np.int64))
 
 
 def power(x: Floats, exponent: int) -> Floats:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import HypothesisClass, Indices, Items
-from replical.classes.predictions import predictions_of
+from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior, minus_ln
 from replical.core.exact import decimals, fraction
 from replical.core.randomness import SharedRandomness

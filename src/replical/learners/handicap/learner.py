@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Kept, Memory, check_plan, like
+from replical.learners.base import Conversation, Memory, State, check_array, check_plan
 from replical.learners.handicap.bets import Bets, Block, Heard
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, conclude
@@ -78,9 +78,9 @@ class Handicap:
             Its result's ``V`` is S, which holds the ideal answer; ``hypothesis`` is the favourite, the ideal answer itself
             if ``proof.certified``; ``unrounded`` has the fewest errors.
         """
-        return self.remembered(pool, shared, Memory())
+        return self.resume(pool, shared, Memory())
 
-    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
         """The same, from what a `memory` has kept of an earlier run on `pool` with the `shared` string.
 
         Returns
@@ -90,11 +90,11 @@ class Handicap:
         """
         plan = self.plan
         members, c, places = plan.terms(shared)
-        S, labels, blocks = pool.version_space().only(members), Labels(pool, plan), pool.blocks()
+        S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
         bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
         m, asked = bets.lead(None, 0), 0
 
-        def look() -> Kept | None:
+        def snapshot() -> State | None:
             """What another run needs to go on from here."""
             if blocks.place is None:
                 return None
@@ -102,9 +102,9 @@ class Handicap:
             kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
             return {**kept, "S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
 
-        if memory.kept is not None:
-            S, m, asked = _restore(memory.kept, S, bets, history, labels, blocks)
-        memory.look = look
+        if memory.state is not None:
+            S, m, asked = _restore(memory.state, S, bets, history, labels, blocks)
+        memory.snapshot = snapshot
         while S.size > 1 and plan.opens(asked):
             query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
             if query.scanned == 0:  # the pool is used up
@@ -133,11 +133,13 @@ class Handicap:
 
 
 def _restore(
-    kept: Kept, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
+    kept: State, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
 ) -> tuple[VersionSpace, int, int]:
     """S, the favourite and the labels asked when all this was kept; `ValueError` if nobody can have kept it."""
     try:
-        m, asked, at, unlabelled = (int(like(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled"))
+        m, asked, at, unlabelled = (
+            int(check_array(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled")
+        )
         mask = np.isin(whole.indices, kept["S"])
         if np.count_nonzero(mask) != len(kept["S"]) or not 0 <= m < len(kept["S"]) or asked < 0:
             raise ValueError("no survivors of this class")
@@ -162,11 +164,11 @@ class Labels:
     def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
         self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
 
-    def arrays(self) -> Kept:
+    def arrays(self) -> State:
         """What is known beside the answers themselves."""
         return {} if self.V is None else {"consistent": self.V.indices}
 
-    def restore(self, kept: Kept) -> None:
+    def restore(self, kept: State) -> None:
         """Know what was kept; `ValueError` if nobody can know that."""
         if self.V is not None:
             mask = np.isin(self.V.indices, kept["consistent"])

@@ -26,7 +26,7 @@ from replical.learners.handicap.handicaps import (
     by_order,
     by_weights,
 )
-from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, by_scanning
+from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, scanning_labels
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
@@ -163,7 +163,7 @@ class HandicapPlan(Plan):
         items = ceil(8 * (spread + gap**2) / gap**2)
         labels = ceil(min(1.0, (setting.theta or 1.0) * spread) * items)
         if self.noiseless:
-            labels = by_scanning(setting, items)
+            labels = scanning_labels(setting, items)
         note = "a rough estimate: what it takes depends on how near the best candidates are to each other"
         return Cost(labels=labels, kind="estimate", unlabelled=items, note=note)
 

@@ -19,7 +19,7 @@ from replical.bounds.betting import Bets as FixedBets
 from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
-from replical.learners.base import Kept, like
+from replical.learners.base import State, check_array
 from replical.learners.handicap.bets import Bets, Block, Heard
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, HandicapPlan
@@ -169,7 +169,7 @@ class History:
         if f is not None and f in S.indices:
             self._first.add(columns, int(np.searchsorted(S.indices, f)), block)
 
-    def arrays(self) -> Kept:
+    def arrays(self) -> State:
         """Everything a run needs to go on later: blocks one after another, with how long each is."""
         blocks = self._blocks
         sizes = [(heard.scanned, len(heard.items), len(heard.unknown)) for heard in blocks]
@@ -183,27 +183,28 @@ class History:
             "first": self._first.counts,
         } | parts
 
-    def restore(self, kept: Kept) -> None:
+    def restore(self, kept: State) -> None:
         """Go on with what was kept; `ValueError` if nobody can have kept that."""
         blocks = kept["blocks"]
-        scanned, labelled, unknown = like(blocks, (len(blocks), 3), np.int64).T.tolist()
+        scanned, labelled, unknown = check_array(blocks, (len(blocks), 3), np.int64).T.tolist()
         items, codes = (
-            np.split(like(kept[name], (sum(labelled),), np.int64), np.cumsum(labelled)) for name in ("items", "codes")
+            np.split(check_array(kept[name], (sum(labelled),), np.int64), np.cumsum(labelled))
+            for name in ("items", "codes")
         )
-        unlabelled = np.split(like(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
+        unlabelled = np.split(check_array(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
         self._blocks = [
             Heard(scanned=count, items=some, codes=labels, unknown=others)
             for count, some, labels, others in zip(scanned, items[:-1], codes[:-1], unlabelled[:-1], strict=True)
         ]
-        self._last = like(kept["last"], self._last.shape, np.int64).copy()
-        self._first.counts = like(kept["first"], self._first.counts.shape, np.int64).copy()
+        self._last = check_array(kept["last"], self._last.shape, np.int64).copy()
+        self._first.counts = check_array(kept["first"], self._first.counts.shape, np.int64).copy()
 
     def against(self, h: int) -> Accounts:
         """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
         accounts = Accounts(self.whole.size, self._plan.values)
         for number, heard in enumerate(self._blocks, 1):
             columns = np.flatnonzero(self._last >= number)
-            S = self.whole.only(self.whole.indices[columns])
+            S = self.whole.restrict(self.whole.indices[columns])
             accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, heard, self._plan.losses))
         return accounts
 
