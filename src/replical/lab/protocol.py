@@ -190,6 +190,10 @@ class Protocol:
     @cached_property
     def plan(self) -> Plan:
         """Every number of the learner, for finite pools."""
+        if self.record.id == "handicap":
+            raise BadProtocol(
+                "no certificate tells what handicap proves yet: run it in Python, or take the learner settled"
+            )
         return plan(self.content["learner"]["name"], self.recipe.C, pool="finite", prior=self.prior, **self.options)
 
     @property

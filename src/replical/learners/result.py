@@ -192,13 +192,13 @@ class Result:
                 rho_proven=found.rho_proven,
                 rho_predicted=found.rho_predicted,
             )
-        if self.settling is None:
+        proof = self.proof or self.settling
+        if proof is None:
             return None
-        certified = self.settling.certified
         return Proven(
-            certified=certified,
-            labels_sufficient=certified,
-            rho_proven=self.settling.rho_proven,
+            certified=proof.certified,
+            labels_sufficient=proof.certified,
+            rho_proven=proof.rho_proven,
             rho_predicted=None,
         )
 
@@ -221,6 +221,11 @@ class Proof(Protocol):
     @property
     def certified(self) -> bool:
         """Is as much proven as the protocol asks for?"""
+        ...
+
+    @property
+    def rho_proven(self) -> float:
+        """Two labs both prove this much and differ with at most this probability."""
         ...
 
     @property

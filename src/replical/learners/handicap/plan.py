@@ -27,6 +27,7 @@ from replical.learners.handicap.handicaps import (
     by_weights,
 )
 from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, scanning_labels
+from replical.learners.settled.plan import threshold_range
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
@@ -170,7 +171,7 @@ class HandicapPlan(Plan):
 
 def handicap(task: Task) -> HandicapPlan:
     """Theorem H at the level β of each lab."""
-    a, b = task.excess_range(Fraction(3, 4))
+    a, b = threshold_range(task)
     if task.nu > 0:
         raise ValueOutOfRange(
             f"nu of handicap is left out, for labels of any kind, or 0 where some hypothesis makes no error, got {task.nu:g}"
