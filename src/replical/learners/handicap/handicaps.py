@@ -140,7 +140,7 @@ class Handicaps:
 
     @classmethod
     def cover_of(cls, C: HypothesisClass, members: Sequence[int]) -> Handicaps:
-        """The cover with these `members`.
+        """The cover of the class `C` with these `members`.
 
         Raises
         ------

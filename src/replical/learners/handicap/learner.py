@@ -60,8 +60,8 @@ class Handicap:
     >>> order = Prior.order(C, ["good", "better", "bad"])
     >>> learner = Handicap(plan("handicap", C, epsilon=.1, delta=.05, rho=.1, pool="finite", prior=order))
     >>> result = learn(learner, pool, KnownLabels(C, np.zeros(3000, dtype=int)), SharedRandomness("published"))
-    >>> result.described(C), result.proof.certified, result.labels
-    ('good', True, 22)
+    >>> result.describe(C), result.proof.certified, result.labels
+    ('good', True, 27)
     """
 
     plan: HandicapPlan
@@ -76,7 +76,8 @@ class Handicap:
         -------
         conversation
             Its result's ``V`` is S, which holds the ideal answer; ``hypothesis`` is the favourite, the ideal answer itself
-            if ``proof.certified``; ``unrounded`` has the fewest errors.
+            if ``proof.certified``; ``unrounded`` has the fewest errors; ``conditions`` says at which level the answer is
+            proven.
         """
         return self.resume(pool, shared, Memory())
 
