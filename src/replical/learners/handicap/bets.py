@@ -23,7 +23,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Heard:
+class Observation:
     """What was learned of some items in a row.
 
     Attributes
@@ -61,18 +61,18 @@ class Block:
     disputed: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, S: VersionSpace, heard: Heard, losses: Losses | None) -> Block:
+    def of(cls, S: VersionSpace, observation: Observation, losses: Losses | None) -> Block:
         """What members of S lost."""
-        if losses is not None and (heard.codes >= losses.labels).any():
+        if losses is not None and (observation.codes >= losses.labels).any():
             raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
-        says = [S.predictions.codes_of_item(item, S.indices) for item in heard.items.tolist()]
+        says = [S.predictions.codes_of_item(item, S.indices) for item in observation.items.tolist()]
         lost = [
             (said != code) if losses is None else losses.table[code][said]
-            for said, code in zip(says, heard.codes.tolist(), strict=True)
+            for said, code in zip(says, observation.codes.tolist(), strict=True)
         ]
-        unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in heard.unknown.tolist()]
+        unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
         return cls(
-            scanned=heard.scanned,
+            scanned=observation.scanned,
             losses=np.array(lost, dtype=np.int64).reshape(-1, S.size),
             disputed=np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size),
         )

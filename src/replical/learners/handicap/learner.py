@@ -23,7 +23,7 @@ import numpy as np
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
-from replical.learners.handicap.bets import Bets, Block, Heard
+from replical.learners.handicap.bets import Bets, Block, Observation
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, conclude
 from replical.learners.result import Result
@@ -112,10 +112,10 @@ class Handicap:
                 break
             answers = (yield query) if query.total else None
             asked += query.total
-            heard = labels.hear(query, answers)
-            block = Block.of(S, heard, plan.losses)
+            observation = labels.hear(query, answers)
+            block = Block.of(S, observation, plan.losses)
             bets.settle(m, block)
-            history.add(S, block, heard)
+            history.add(S, block, observation)
             stays = bets.mean < plan.leaves_at
             stays[m] = True  # the favourite never leaves while it is one
             m = int(np.count_nonzero(stays[:m]))
@@ -177,7 +177,7 @@ class Labels:
                 raise ValueError("nobody is consistent")
             self.V = self.V.keep(mask)
 
-    def hear(self, query: Query, answers: Answers | None) -> Heard:
+    def hear(self, query: Query, answers: Answers | None) -> Observation:
         """What is known of the items that a query passed, now that its answers are in.
 
         Where labels may be wrong, what nobody can label tells nobody apart. Where they are not, such an item may be inferred
@@ -187,9 +187,9 @@ class Labels:
         if answers is not None:
             items, codes = answers.items, np.argmax(answers.counts, axis=1)
         if self.V is None:
-            return Heard(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled[:0])
+            return Observation(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled[:0])
         inferred = self.V.predictions.codes(int(self.V.indices[0]), query.known).astype(np.int64)
         if answers is not None:
             self.V = self.V.keep(self.V.errors(answers) == 0)
         items, codes = np.concatenate([items, query.known]), np.concatenate([codes, inferred])
-        return Heard(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled)
+        return Observation(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled)

@@ -20,7 +20,7 @@ from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
 from replical.learners.base import State, check_array
-from replical.learners.handicap.bets import Bets, Block, Heard
+from replical.learners.handicap.bets import Bets, Block, Observation
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, HandicapPlan
 from replical.learners.plan import Condition
@@ -156,13 +156,13 @@ class History:
 
     def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
         self.whole, self._plan = S, plan
-        self._blocks: list[Heard] = []
+        self._blocks: list[Observation] = []
         self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
         self._first = Accounts(S.size, plan.values)  # of the first of a public order
 
-    def add(self, S: VersionSpace, block: Block, heard: Heard) -> None:
+    def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
         """A block in which S was compared."""
-        self._blocks.append(heard)
+        self._blocks.append(observation)
         columns = np.searchsorted(self.whole.indices, S.indices)
         self._last[columns] = len(self._blocks)
         f = self._plan.favourite
@@ -172,9 +172,9 @@ class History:
     def arrays(self) -> State:
         """Everything a run needs to go on later: blocks one after another, with how long each is."""
         blocks = self._blocks
-        sizes = [(heard.scanned, len(heard.items), len(heard.unknown)) for heard in blocks]
+        sizes = [(observation.scanned, len(observation.items), len(observation.unknown)) for observation in blocks]
         parts = {
-            name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(heard, name) for heard in blocks)])
+            name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(observation, name) for observation in blocks)])
             for name in ("items", "codes", "unknown")
         }
         return {
@@ -193,7 +193,7 @@ class History:
         )
         unlabelled = np.split(check_array(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
         self._blocks = [
-            Heard(scanned=count, items=some, codes=labels, unknown=others)
+            Observation(scanned=count, items=some, codes=labels, unknown=others)
             for count, some, labels, others in zip(scanned, items[:-1], codes[:-1], unlabelled[:-1], strict=True)
         ]
         self._last = check_array(kept["last"], self._last.shape, np.int64).copy()
@@ -202,10 +202,10 @@ class History:
     def against(self, h: int) -> Accounts:
         """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
         accounts = Accounts(self.whole.size, self._plan.values)
-        for number, heard in enumerate(self._blocks, 1):
+        for number, observation in enumerate(self._blocks, 1):
             columns = np.flatnonzero(self._last >= number)
             S = self.whole.restrict(self.whole.indices[columns])
-            accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, heard, self._plan.losses))
+            accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
         return accounts
 
     def excess_upper(self, h: int, units: Indices) -> float:
