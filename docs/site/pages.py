@@ -12,8 +12,8 @@ from replical.cli.commands import COMMANDS, app, load
 
 # Which shelf a public name is on: by the room it lives in.
 SHELVES = {
-    "learners": "Learners and their results",
-    "plans": "Plans: the numbers of a learner",
+    "learners": "Learners, their plans and results",
+    "lattice": "Half-spaces without a list",
     "classes": "Classes of hypotheses",
     "pools": "Items, labels and what is left",
     "core": "Randomness and limits",
@@ -22,7 +22,7 @@ SHELVES = {
     "bounds": "Bounds",
 }
 SKLEARN = "scikit-learn's way"
-MODULES = ("complexity", "subroutines", "errors")  # each on one page
+MODULES = ("bounds.complexity", "bounds.subroutines", "errors")  # each on one page
 
 
 def write(docs: Path) -> None:
@@ -39,7 +39,7 @@ def write(docs: Path) -> None:
     for names in shelves.values():
         for name, path in names:
             _put(reference / "api" / f"{name}.md", _name_page(name, path))
-    modules = [(name, f"replical.{name}") for name in MODULES]
+    modules = [(name.rpartition(".")[2], f"replical.{name}") for name in MODULES]
     for name, path in modules:
         _put(reference / "api" / f"{name}.md", _module_page(name, path))
     _put(reference / "api.md", _contents({**shelves, "Modules": modules}))
