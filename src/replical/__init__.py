@@ -25,6 +25,8 @@ _HOMES = {
     "Boosted": "learners.paper.boosting",
     "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
+    "Handicap": "learners.handicap.learner",
+    "Handicaps": "learners.handicap.handicaps",
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
     "Journal": "lab.journal.journal",
@@ -107,6 +109,8 @@ if TYPE_CHECKING:
     from replical.learners.base import AskTell as AskTell
     from replical.learners.base import learn as learn
     from replical.learners.confirm import confirm as confirm
+    from replical.learners.handicap.handicaps import Handicaps as Handicaps
+    from replical.learners.handicap.learner import Handicap as Handicap
     from replical.learners.measured import Measured as Measured
     from replical.learners.paper.a2 import A2 as A2
     from replical.learners.paper.a2 import A2Rounds as A2Rounds

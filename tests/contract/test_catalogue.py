@@ -29,7 +29,7 @@ from replical.worlds.experiment import Experiment, prepare
 from support import toys
 from support.worlds import SIZES, classes
 
-PAPERLESS = ("cal", "a2", "rounded-cal", "rounded-a2", "settled", "settled-cal", "settled-distance")
+PAPERLESS = ("cal", "a2", "rounded-cal", "rounded-a2", "settled", "settled-cal", "settled-distance", "handicap")
 
 
 # --- learners -----------------------------------------------------------------------------------------------------------
@@ -153,11 +153,11 @@ def test_a_toy_learner_works_in_a_study_with_its_pictures(toy, tmp_path):
 
 def test_every_parameter_is_one_of_plan_and_of_a_task():
     given = set(inspect.signature(plan).parameters) - {
-        "learner", "C", "name", "pool", "prior", "yardstick", "losses",
+        "learner", "C", "name", "pool", "prior", "yardstick", "losses", "handicaps",
     }  # fmt: skip
     assert given == set(PARAMETERS)
     assert {field.name for field in dataclasses.fields(Task)} == (
-        given | {"C", "n", "exact", "spread", "yardstick"}
+        given | {"C", "n", "exact", "noiseless", "spread", "yardstick"}
     ) - {"max_labels"}
     assert all(parameter.help and parameter.name == name for name, parameter in PARAMETERS.items())
 

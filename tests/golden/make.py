@@ -69,7 +69,7 @@ def fingerprints():
 
 def plans():
     written = {}
-    for learner in LEARNERS:
+    for learner in LEARNERS.keys() - {"handicap"}:  # no file can publish its numbers yet
         told = f"{learner} heavy-hitters" if find(learner).boosts else learner
         for name in ("paper", "tight"):
             if getattr(find(learner), name) is None:  # the paper does not have every learner

@@ -437,6 +437,59 @@ def settled(
     return int(places[place]), proven, asked, t
 
 
+def handicap(codes, order, truth, c, places, beta, *, batch, most=None, first=None, noiseless=False, unlabelled=()):
+    """Handicap in fractions: who is left, the favourite, labels asked, items scanned, and every wealth at its largest."""
+    stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
+    S, V = list(range(len(codes))), list(range(len(codes)))
+    W, lost, largest = {g: [Fraction(1)] * 5 for g in S}, dict.fromkeys(S, 0), dict.fromkeys(S, Fraction(1))
+    at = asked = 0
+
+    def score(g):
+        return lost[g] + c[g] * at
+
+    def lead(m):
+        least = min(map(score, S))
+        if m in S and score(m) <= least + (4 if m == first else 2):
+            return m
+        return min((g for g in S if score(g) == least), key=lambda g: places[g])
+
+    def differ(among, x):
+        return len({int(codes[g][x]) for g in among}) > 1
+
+    m = lead(None)
+    while len(S) > 1 and (most is None or asked < most):
+        opens, block, idle, hits = batch if most is None else min(batch, most - asked), [], 0, 0
+        while at < len(order) and idle < 16 and hits < opens:
+            x = order[at]
+            at += 1
+            ask = differ(S, x) and x not in unlabelled and (not noiseless or differ(V, x))
+            idle, hits = (0, hits + 1) if ask else (idle + 1, hits)
+            block.append((x, ask))
+        if not block:
+            break
+        asked += hits
+        for g in S:
+            theta = c[g] - c[m]
+            for x, ask in block:
+                known = ask or (noiseless and not differ(V, x))
+                if known:
+                    Z = int(codes[m][x] != truth[x]) - int(codes[g][x] != truth[x])
+                else:
+                    Z = int(noiseless and codes[m][x] != codes[g][x])
+                for place, stake in enumerate(stakes):
+                    W[g][place] *= 1 + (stake if theta >= 0 else stake / (1 - theta)) * (theta - Z)
+            lost[g] += sum(
+                int(codes[g][x] != truth[x])
+                for x, ask in block
+                if ask or (noiseless and differ(S, x) and not differ(V, x))
+            )
+            largest[g] = max(largest[g], sum(W[g]) / 5)
+        V = [h for h in V if all(codes[h][x] == truth[x] for x, ask in block if ask)]
+        S = [g for g in S if g == m or sum(W[g]) / 5 < (1 + Fraction(1, 10**6)) / beta]
+        m = lead(m)
+    return S, m, asked, at, largest
+
+
 def confirm(
     codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=16, skipped=(),
     cost=lambda said, label: Fraction(int(said != label)),

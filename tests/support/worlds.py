@@ -56,6 +56,8 @@ SIZES = {
     "settled-cal": ("settled-cal", {}),
     "settled-cal-batch": ("settled-cal", {"batch": 4, "max_labels": 12}),
     "settled-distance": ("settled-distance", {"batch": 2}),
+    "handicap": ("handicap", {"max_labels": 60}),
+    "handicap-batch": ("handicap", {"batch": 4, "max_labels": 60, "labs": 3}),
 }
 FINITE_ONLY = (
     "rounded",

@@ -288,15 +288,20 @@ def exponentials(words: NDArray[np.uint64]) -> Masses:
     [0.6931471805599455]
     """
     left = 2 * (np.uint64(2**52 - 1) - (words >> np.uint64(12))).astype(np.int64) + 1  # odd: 1-u = left / 2**53
-    mantissa, exponent = np.frexp(left.astype(np.float64) * 2.0**-53)
+    return minus_ln(left.astype(np.float64) * 2.0**-53)
+
+
+def minus_ln(y: Masses) -> Masses:
+    """-ln y for 0 < y ≤ 1, as a frozen sequence of IEEE operations."""
+    mantissa, exponent = np.frexp(y)
     low = mantissa < 0.7071067811865476
     mantissa, exponent = np.where(low, 2 * mantissa, mantissa), exponent - low
     s = (mantissa - 1) / (mantissa + 1)
-    square, series = s * s, np.zeros(len(words))
+    square, series = s * s, np.zeros(len(y))
     for term in range(_TERMS, -1, -1):
         series = series * square + 1 / (2 * term + 1)
-    variables: Masses = -exponent * _LN2 - 2 * s * series
-    return variables
+    logarithms: Masses = -exponent * _LN2 - 2 * s * series
+    return logarithms
 
 
 def _fault_of_order(C: HypothesisClass, listed: list[int]) -> str:

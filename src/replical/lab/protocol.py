@@ -189,7 +189,17 @@ class Protocol:
 
     @cached_property
     def plan(self) -> Plan:
-        """Every number of the learner, for finite pools."""
+        """Every number of the learner, for finite pools.
+
+        Raises
+        ------
+        BadProtocol
+            For a learner of which no certificate can tell.
+        """
+        if self.record.id == "handicap":
+            raise BadProtocol(
+                "no certificate tells what handicap proves yet: run it in Python, or take the learner settled"
+            )
         return plan(self.content["learner"]["name"], self.recipe.C, pool="finite", prior=self.prior, **self.options)
 
     @property

@@ -357,6 +357,23 @@ _SETTLED_DISTANCE = replace(
     colour="#882255",
     marker="$\\spadesuit$",
 )
+_HANDICAP = Record(
+    id="handicap",
+    learner="replical.learners.handicap.learner:Handicap",
+    setting="either",
+    replicable=True,
+    active=True,
+    certifies=True,
+    weighs=True,
+    paper=None,
+    tight="replical.learners.handicap.plan:handicap",
+    needs=frozenset({"rho"}),
+    options=frozenset({"a", "b", "batch", "labs", "nu"}),
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#111111",
+    marker="$h$",
+)
 
 
 def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
@@ -389,6 +406,7 @@ _ALL = (
     _SETTLED,
     _SETTLED_CAL,
     _SETTLED_DISTANCE,
+    _HANDICAP,
     _boost(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boost(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boost(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),

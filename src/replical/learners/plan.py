@@ -198,6 +198,8 @@ class Task:
         The class, where that was given and not just its number of hypotheses.
     n
         Hypotheses in the class; 0 where they are no list.
+    noiseless
+        Was it said that some hypothesis makes no error, ``nu=0``?
     exact
         Are masses known, or measured on a finite pool?
     spread
@@ -209,6 +211,7 @@ class Task:
     C: HypothesisClass | None
     n: int
     exact: bool
+    noiseless: bool
     spread: Decimal
     yardstick: Yardstick | None
     epsilon: Decimal

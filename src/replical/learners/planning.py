@@ -16,6 +16,8 @@ from replical.core.exact import decimal, decimals
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find, load, owner
+from replical.learners.handicap.handicaps import UNIT, Handicaps
+from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
 from replical.learners.settled.plan import BettingPlan
@@ -47,6 +49,7 @@ def plan(
     labs: int | None = None,
     yardstick: Yardstick | None = None,
     losses: Losses | None = None,
+    handicaps: Handicaps | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
@@ -98,6 +101,8 @@ def plan(
     losses
         What predictions cost where that is not one for each error: `Losses.of`; for settled alone. `epsilon`, `a` and `b`
         are then in costliest errors.
+    handicaps
+        Where those of handicap come from, if not from `prior` or the string: `Handicaps`.
     prior
         How the shared order prefers hypotheses.
     max_labels
@@ -144,7 +149,11 @@ def plan(
             exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            draft = make(Task(C=given, n=n, exact=pool == "exact", spread=spread, yardstick=yardstick, **exact))
+            draft = make(
+                Task(
+                    C=given, n=n, exact=pool == "exact", noiseless=nu == 0, spread=spread, yardstick=yardstick, **exact
+                )
+            )
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
@@ -152,6 +161,8 @@ def plan(
     made = replace(draft, name=name).under(prior, budget)
     if losses is not None:
         made = replace(_with_losses(made, C, losses, record), losses=losses)
+    if handicaps is not None:
+        made = replace(_with_handicaps(made, given, handicaps), handicaps=handicaps)
     return _complete(made, record)
 
 
@@ -164,6 +175,20 @@ def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: R
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
         says = losses.labels + losses.abstains
         raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
+    return made
+
+
+def _with_handicaps(made: Plan, C: HypothesisClass | None, handicaps: Handicaps) -> HandicapPlan:
+    """A plan that handicaps are for."""
+    if not isinstance(made, HandicapPlan):
+        raise BadSpec(f"{made.learner} has no handicaps: leave them out, or take the learner handicap")
+    if C is not None:
+        handicaps.check(C)
+    if handicaps.source == "values" and handicaps.values is not None and handicaps.values.max() > made.epsilon * UNIT:
+        most = float(handicaps.values.max() / UNIT)
+        raise ValueOutOfRange(
+            f"a handicap is {most:g}, above epsilon = {float(made.epsilon):g}: give handicaps up to that"
+        )
     return made
 
 

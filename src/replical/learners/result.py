@@ -53,6 +53,8 @@ class Result:
         Whether the answer is proven to be the ideal one, where the learner asks that.
     enclosing
         Whether what is left lies in one cell of a shared lattice, where the learner asks that.
+    proof
+        What is proven, where the learner proves something.
     confirmation
         Whether the answer holds, where one was to be confirmed.
     verdict
@@ -88,6 +90,7 @@ class Result:
     settling: Settling | None = None
     enclosing: Enclosing | None = None
     confirmation: Confirmation | None = None
+    proof: Proof | None = None
     verdict: Verdict | None = None
     measured: AnswerError | None = None
     ball: NDArray[np.int64] | None = None
@@ -189,13 +192,13 @@ class Result:
                 rho_proven=found.rho_proven,
                 rho_predicted=found.rho_predicted,
             )
-        if self.settling is None:
+        proof = self.proof or self.settling
+        if proof is None:
             return None
-        certified = self.settling.certified
         return Proven(
-            certified=certified,
-            labels_sufficient=certified,
-            rho_proven=self.settling.rho_proven,
+            certified=proof.certified,
+            labels_sufficient=proof.certified,
+            rho_proven=proof.rho_proven,
             rho_predicted=None,
         )
 
@@ -210,6 +213,30 @@ class Result:
     def sound(self) -> bool:
         """Did every condition of the guarantee hold?"""
         return all(condition.held for condition in self.conditions)
+
+
+class Proof(Protocol):
+    """What a run ends with that others can check."""
+
+    @property
+    def certified(self) -> bool:
+        """Is as much proven as the protocol asks for?"""
+        ...
+
+    @property
+    def rho_proven(self) -> float:
+        """Two labs both prove this much and differ with at most this probability."""
+        ...
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the guarantee needs, and whether it held."""
+        ...
+
+    @property
+    def verdict(self) -> Verdict:
+        """Proven or not, in words."""
+        ...
 
 
 class Survivors(Protocol):

@@ -48,7 +48,7 @@ def beta(task: Task) -> Fraction:
 
 def ideal(task: Task, measure: str) -> tuple[Number, ...]:
     """What makes an answer the ideal one, by a `measure`, and how sure of it a lab is to be."""
-    a, b = _range(task)
+    a, b = threshold_range(task)
     range_of = "the range of the shared threshold v" + (" on distances" if measure == "distance" else "")
     return (
         Number(name="a", value=a, source=f"start of {range_of}; .75b if not given"),
@@ -64,7 +64,7 @@ def ideal(task: Task, measure: str) -> tuple[Number, ...]:
     )
 
 
-def _range(task: Task) -> tuple[Fraction, Fraction]:
+def threshold_range(task: Task) -> tuple[Fraction, Fraction]:
     """[a, b] of the shared threshold: b is ε, and a is three quarters of b, where they are not given."""
     epsilon = fraction(task.epsilon)
     b = epsilon if task.b is None else fraction(task.b)

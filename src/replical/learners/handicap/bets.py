@@ -1,0 +1,182 @@
+"""The bets of Handicap: every member of S bets that it is the ideal answer, against whoever is the favourite.
+
+Wealth is multiplied item by item, with + - × ÷ of doubles alone, so that two machines decide alike; it is never more than
+one part in a million from what it should be, and a member leaves only beyond that (docs/claims/handicap.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Indices
+from replical.classes.losses import Losses
+from replical.errors import BadLabel
+from replical.learners.base import State, check_array
+from replical.learners.handicap.handicaps import UNIT
+from replical.pools.version_space import VersionSpace
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Observation:
+    """What was learned of some items in a row.
+
+    Attributes
+    ----------
+    scanned
+        Items, disputed or not.
+    items, codes
+        Disputed ones whose labels are known, and their labels.
+    unknown
+        Disputed ones that nobody can label, and that are held against the favourite.
+    """
+
+    scanned: int
+    items: Indices
+    codes: Indices
+    unknown: Indices
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Block:
+    """The same for the members of S.
+
+    Attributes
+    ----------
+    scanned
+        Items, disputed or not.
+    losses
+        For each item whose label is known (rows) what each member (columns) lost, in whole parts of 1/q.
+    disputed
+        For each that is held against the favourite, what each member says.
+    """
+
+    scanned: int
+    losses: NDArray[np.int64]
+    disputed: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, S: VersionSpace, observation: Observation, losses: Losses | None) -> Block:
+        """What members of S lost."""
+        if losses is not None and (observation.codes >= losses.labels).any():
+            raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
+        says = [S.predictions.codes_of_item(item, S.indices) for item in observation.items.tolist()]
+        lost = [
+            (said != code) if losses is None else losses.table[code][said]
+            for said, code in zip(says, observation.codes.tolist(), strict=True)
+        ]
+        unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
+        return cls(
+            scanned=observation.scanned,
+            losses=np.array(lost, dtype=np.int64).reshape(-1, S.size),
+            disputed=np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size),
+        )
+
+
+class Bets:
+    """The accounts of the members of S, in the order of ``S.indices``.
+
+    Attributes
+    ----------
+    c
+        Handicaps in units of 2⁻⁴⁰.
+    places
+        Whoever has the smaller place is favourite where errors plus handicap are equal.
+    lost
+        Losses so far, in whole parts of 1/q, on the items that were labelled.
+    wealth
+        For every stake (row) and member: what the bet of the member that it is the ideal answer has come to.
+    most
+        The largest mean wealth over the stakes so far.
+    scanned
+        Items so far.
+    """
+
+    def __init__(self, c: Indices, places: Indices, stakes: tuple[float, ...], unit: int) -> None:
+        self._stakes, self._unit = stakes, unit
+        self.c, self.places = c, places
+        self.lost = np.zeros(len(c), dtype=np.int64)
+        self.wealth = np.ones((len(stakes), len(c)))
+        self.most = np.ones(len(c))
+        self.scanned = 0
+
+    @property
+    def scores(self) -> Floats:
+        """Errors plus handicap so far."""
+        scores: Floats = self.lost / self._unit + (self.c / UNIT) * self.scanned
+        return scores
+
+    def lead(self, m: int | None, patience: int) -> int:
+        """The place in S of the favourite: the old one `m` while it is at most `patience` errors behind the best."""
+        scores = self.scores
+        least = scores.min()
+        if m is not None and scores[m] <= least + patience:
+            return m
+        ties = np.flatnonzero(scores == least)
+        return int(ties[self.places[ties].argmin()])
+
+    def settle(self, m: int, block: Block) -> None:
+        """Settle every member's bet against the favourite `m` on a block of items."""
+        theta = (self.c - self.c[m]) / UNIT
+        quiet = block.scanned - len(block.losses) - len(block.disputed)
+        for row, stake in enumerate(self._stakes):
+            staked = np.where(theta < 0, stake / (1 - theta), stake)
+            self.wealth[row] *= power(1 + staked * theta, quiet)
+            for losses in block.losses:
+                self.wealth[row] *= 1 + staked * (theta - (losses[m] - losses) / self._unit)
+            for codes in block.disputed:
+                self.wealth[row] *= 1 + staked * (theta - (codes != codes[m]))
+        self.lost += block.losses.sum(axis=0)
+        self.scanned += block.scanned
+        np.maximum(self.most, self.mean, out=self.most)
+
+    @property
+    def mean(self) -> Floats:
+        """Mean wealth over the stakes."""
+        total = self.wealth[0].copy()
+        for wealth in self.wealth[1:]:
+            total += wealth
+        mean: Floats = total / len(self._stakes)
+        return mean
+
+    def keep(self, mask: Mask) -> None:
+        """Forget whoever left S."""
+        if not mask.all():
+            self.c, self.places, self.lost = self.c[mask], self.places[mask], self.lost[mask]
+            self.most, self.wealth = self.most[mask], self.wealth[:, mask]
+
+    def arrays(self) -> State:
+        """Everything a run needs to go on later."""
+        return {"lost": self.lost, "wealth": self.wealth, "most": self.most, "scanned": np.array(self.scanned)}
+
+    def restore(self, kept: State, mask: Mask) -> None:
+        """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
+        self.keep(mask)
+        self.lost, self.wealth, self.most = (
+            check_array(kept[name], array.shape, array.dtype).copy()
+            for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
+        )
+        self.scanned = int(check_array(kept["scanned"], (), np.int64))
+
+
+def power(x: Floats, exponent: int) -> Floats:
+    """x to a whole power, by multiplications alone.
+
+    Examples
+    --------
+    >>> power(np.array([2.0, 1.5]), 5).tolist()
+    [32.0, 7.59375]
+    """
+    result = np.ones_like(x)
+    while exponent:
+        if exponent & 1:
+            result = result * x
+        exponent >>= 1
+        if exponent:
+            x = x * x
+    return result

@@ -1,0 +1,219 @@
+"""Handicaps: the public number c_h that is added to the error of each hypothesis, between 0 and ε.
+
+They come from what is public: an order of preference, weights, a cover of the class, numbers of your own, or from the
+string alone. Near ties in error are parted by them, so labs that never meet look for one and the same hypothesis. Claim:
+docs/claims/handicap.md.
+
+A handicap is a whole number of units of 2⁻⁴⁰, computed from doubles by a fixed sequence of + - × ÷ and rounded down, so two
+machines have the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.classes.base import HypothesisClass, Indices, Items
+from replical.classes.predictions.base import predictions_of
+from replical.classes.prior import Prior, minus_ln
+from replical.core.exact import decimals, fraction
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch, ValueOutOfRange
+
+UNIT = 2**40
+Source = Literal["order", "exponentials", "weights", "cover", "zero", "values"]
+
+_FIRST_STEP = 0.9  # of v: what the second in an order is behind the first; the others lie between that and v
+_SLOPES = [Decimal(tenth) / 10 for tenth in range(1, 600)]  # L = ε/τ that are tried
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Handicaps:
+    """Where handicaps come from, if not from the prior: from a cover of the class, from nowhere, or as they are given.
+
+    Made by `Handicaps.cover`, `Handicaps.zero` or `Handicaps.given`.
+
+    Attributes
+    ----------
+    source
+        ``"cover"``, ``"zero"`` or ``"values"``.
+    values
+        The members of a cover, ascending, or the handicap of each hypothesis; None for ``"zero"``.
+    class_fingerprint
+        Of the class they are for; empty for ``"zero"``, which is for any.
+    """
+
+    source: Source
+    values: NDArray[np.int64] | None = None
+    class_fingerprint: str = ""
+
+    @classmethod
+    def zero(cls) -> Handicaps:
+        """No handicaps: the answer is the best hypothesis itself, certified where it is alone."""
+        return cls(source="zero")
+
+    @classmethod
+    def given(cls, C: HypothesisClass, handicaps: ArrayLike | Mapping[str, float]) -> Handicaps:
+        """Public numbers of your own.
+
+        Parameters
+        ----------
+        C
+            The class.
+        handicaps
+            One number a hypothesis, in the order of the class or by name: 0 for the most welcome, at most ε.
+
+        Returns
+        -------
+        handicaps
+            Rounded down to whole multiples of 2⁻⁴⁰.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If one is missing, negative or no number.
+        """
+        if isinstance(handicaps, Mapping):
+            names = [C.describe(h) for h in range(len(C))]
+            if missing := [name for name in names if name not in handicaps]:
+                raise ValueOutOfRange(f"there is no handicap for {missing[0]!r}: every hypothesis needs one")
+            if unknown := [name for name in handicaps if name not in set(names)]:
+                raise ValueOutOfRange(f"there is a handicap for {unknown[0]!r}, which is no hypothesis of the class")
+            handicaps = [handicaps[name] for name in names]
+        try:
+            values = np.asarray(handicaps, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueOutOfRange(f"handicaps must be numbers ({error})") from error
+        if values.shape != (len(C),):
+            raise ValueOutOfRange(f"{len(C)} handicaps are needed, one a hypothesis, got {values.size}")
+        wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+        if len(wrong):
+            h = int(wrong[0])
+            raise ValueOutOfRange(
+                f"the handicap of {C.describe(h)!r} must be a number from 0 to epsilon, got {values[h]:g}"
+            )
+        units = np.floor(values * UNIT).astype(np.int64)
+        return cls(source="values", values=units, class_fingerprint=C.fingerprint)
+
+    @classmethod
+    def cover(cls, C: HypothesisClass, items: Items, *, radius: float, shared: SharedRandomness) -> Handicaps:
+        """A few hypotheses such that every other differs from one of them on at most a share `radius` of public items.
+
+        Only they are candidates, all with the handicap 0. They are found greedily: the first is drawn from the string, the
+        next is always the one that is farthest from all of them.
+
+        Parameters
+        ----------
+        C
+            The class.
+        items
+            Public unlabelled items that no lab scans.
+        radius
+            How far a hypothesis may be from the nearest member.
+        shared
+            The published randomness.
+
+        Returns
+        -------
+        handicaps
+            For this class.
+        """
+        predictions = predictions_of(C, items)
+        every, nearest = np.arange(len(C)), np.full(len(C), len(items) + 1, dtype=np.int64)
+        most, h = int(Fraction(fraction(radius)) * len(items)), shared.integer("cover", high=len(C))
+        members: list[int] = []
+        while True:
+            members.append(h)
+            codes = predictions.codes(h, np.arange(len(items)))
+            counts = np.zeros((len(items), len(C.labels)), dtype=np.int64)
+            counts[np.arange(len(items)), codes] = 1
+            np.minimum(nearest, predictions.errors(np.arange(len(items)), counts, every), out=nearest)
+            h = int(nearest.argmax())
+            if nearest[h] <= most:
+                return cls.cover_of(C, members)
+
+    @classmethod
+    def cover_of(cls, C: HypothesisClass, members: Sequence[int]) -> Handicaps:
+        """The cover of the class `C` with these `members`.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If there are none, or one is listed twice or is none of the class.
+        """
+        listed = np.array(sorted(int(h) for h in members), dtype=np.int64)
+        if len(listed) == 0 or len(np.unique(listed)) < len(listed) or listed[0] < 0 or listed[-1] >= len(C):
+            raise ValueOutOfRange(f"a cover lists hypotheses from 0 to {len(C) - 1}, each once, and at least one")
+        return cls(source="cover", values=listed, class_fingerprint=C.fingerprint)
+
+    def check(self, C: HypothesisClass) -> None:
+        """Refuse a class `C` that these handicaps were not made for.
+
+        Raises
+        ------
+        PlanMismatch
+            If it is another class.
+        """
+        if self.class_fingerprint not in ("", C.fingerprint):
+            raise PlanMismatch(
+                f"the handicaps are for the class {self.class_fingerprint[:23]}, the pool's class is "
+                f"{C.fingerprint[:23]}: make handicaps for this one"
+            )
+
+
+def by_order(places: Indices, v: Fraction) -> Indices:
+    """Handicaps of a public order with threshold `v`: none for the first, from .9v on for the others, all different."""
+    n = len(places)
+    behind = np.maximum(places - 1, 0).astype(np.float64)
+    steps = 0.5 * (1 - np.ldexp(1.0, -np.minimum(behind, 1000).astype(np.int64))) + 0.5 * (behind / max(n - 2, 1))
+    units = np.floor(float(int(v * UNIT)) * (_FIRST_STEP + (1 - _FIRST_STEP) * steps)).astype(np.int64)
+    return separate(np.where(places == 0, 0, units), places, int(v * UNIT))
+
+
+def by_exponentials(words: NDArray[np.uint64], slope: Fraction, width: Fraction, epsilon: Fraction) -> Indices:
+    """Handicaps ε - X, X exponential and truncated to [0, `width`] with `slope` L = width/τ (Lemma G')."""
+    with decimals():
+        q = float((-Decimal(slope.numerator) / Decimal(slope.denominator)).exp())
+    u = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    X = minus_ln(1 - u * (1 - q)) / float(slope)  # of [0, 1]
+    units = int(epsilon * UNIT) - np.ceil(np.minimum(X, 1.0) * float(int(width * UNIT))).astype(np.int64)
+    return separate(np.maximum(units, 0), np.arange(len(words)), int(epsilon * UNIT))
+
+
+def by_weights(prior: Prior, words: NDArray[np.uint64], slope: Fraction, epsilon: Fraction) -> Indices:
+    """The same on the upper half of [0, ε], less up to ε/2 for public weights: the heaviest has all of it."""
+    masses = prior.masses(len(words))
+    spread = float(minus_ln(np.array([masses.min() / masses.max()]))[0])
+    bonus = 1 - minus_ln(masses / masses.max()) / spread if spread else np.zeros(len(words))
+    units = by_exponentials(words, slope, epsilon / 2, epsilon)
+    units = units - np.floor(np.clip(bonus, 0.0, 1.0) * float(int(epsilon * UNIT) // 2)).astype(np.int64)
+    return separate(np.maximum(units, 0), np.arange(len(words)), int(epsilon * UNIT))
+
+
+def best_slope(n: int) -> Fraction:
+    """The L for which Λ = L(1 + n/(e^L - 1)), and with it the chance of a small margin, is least, to one digit."""
+    with decimals():
+        least = min(_SLOPES, key=lambda L: L * (1 + n / (L.exp() - 1)))
+    return Fraction(least)
+
+
+def separate(units: Indices, places: Indices, most: int) -> Indices:
+    """The same, moved by as few units as it takes that no two are equal; among equals the smaller place is first.
+
+    Examples
+    --------
+    >>> separate(np.array([7, 3, 7, 7]), np.arange(4), 8).tolist()
+    [6, 3, 7, 8]
+    """
+    order = np.lexsort((places, units))
+    count = np.arange(len(units))
+    rising = count + np.maximum.accumulate(units[order] - count)
+    spread = np.empty_like(units)
+    spread[order] = np.minimum(rising, most - count[::-1])
+    return spread

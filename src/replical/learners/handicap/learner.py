@@ -1,0 +1,195 @@
+"""Handicap: look for the smallest error plus public handicap, and keep everyone who may still be it.
+
+Every hypothesis has a public handicap c between 0 and ε. The ideal answer I is the hypothesis with the smallest error plus
+handicap: a constant of the distribution and of what is public. A lab drops, by bets, whoever is clearly not it:
+
+    S <- C, a wealth of 1 for everyone
+    repeat until one is left, or the pool or the budget ends:
+      m <- the member of S with the smallest errors + handicap so far; the old one while it is near to that
+      scan to the next item on which S is not unanimous, and ask it
+      everyone else in S bets that m errs more than itself, by the difference of their handicaps at least
+      whoever's wealth has reached 1/β leaves S: if it were ideal that would hardly ever happen
+
+Claim: whatever the noise, the pool, the budget and the stop, S holds the ideal answer at every moment, except with
+probability β; so K labs that are certified differ with probability at most Kβ ≤ ρ, and err(I) ≤ ν+ε.
+Reference: ours, Theorem H (docs/claims/handicap.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from replical.core.randomness import SharedRandomness
+from replical.learners.base import Conversation, Memory, State, check_array, check_plan
+from replical.learners.handicap.bets import Bets, Block, Observation
+from replical.learners.handicap.plan import HandicapPlan
+from replical.learners.handicap.proof import History, conclude
+from replical.learners.result import Result
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers, Query
+from replical.pools.scan import Blocks
+from replical.pools.version_space import VersionSpace
+
+
+@dataclass(frozen=True)
+class Handicap:
+    """Find the hypothesis with the smallest error plus handicap, with a set that is proven to contain it.
+
+    Parameters
+    ----------
+    plan
+        ``plan("handicap", C, epsilon=.., delta=.., rho=.., pool="finite")``; with ``nu=0`` labels are inferred where all
+        consistent hypotheses agree.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from replical import Handicap, KnownLabels, Pool, PredictionTable, Prior, PrivateRandomness, SharedRandomness
+    >>> from replical import learn, plan
+    >>> generator = np.random.default_rng(1)
+    >>> C = PredictionTable(["good", "better", "bad"])
+    >>> wrong = generator.random((3000, 3)) < [.06, .05, .3]
+    >>> pool = Pool(C, wrong.astype(int), PrivateRandomness.simulated("doctest"))
+    >>> order = Prior.order(C, ["good", "better", "bad"])
+    >>> learner = Handicap(plan("handicap", C, epsilon=.1, delta=.05, rho=.1, pool="finite", prior=order))
+    >>> result = learn(learner, pool, KnownLabels(C, np.zeros(3000, dtype=int)), SharedRandomness("published"))
+    >>> result.describe(C), result.proof.certified, result.labels
+    ('good', True, 27)
+    """
+
+    plan: HandicapPlan
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, HandicapPlan, "Handicap")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask about items of `pool`, listen, and return with the `shared` string.
+
+        Returns
+        -------
+        conversation
+            Its result's ``V`` is S, which holds the ideal answer; ``hypothesis`` is the favourite, the ideal answer itself
+            if ``proof.certified``; ``unrounded`` has the fewest errors; ``conditions`` says at which level the answer is
+            proven.
+        """
+        return self.resume(pool, shared, Memory())
+
+    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+        """The same, from what a `memory` has kept of an earlier run on `pool` with the `shared` string.
+
+        Returns
+        -------
+        conversation
+            As that of `run`.
+        """
+        plan = self.plan
+        members, c, places = plan.terms(shared)
+        S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
+        bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
+        m, asked = bets.lead(None, 0), 0
+
+        def snapshot() -> State | None:
+            """What another run needs to go on from here."""
+            if blocks.place is None:
+                return None
+            counts = {"m": m, "asked": asked, "at": blocks.place[0], "unlabelled": blocks.place[1]}
+            kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
+            return {**kept, "S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
+
+        if memory.state is not None:
+            S, m, asked = _restore(memory.state, S, bets, history, labels, blocks)
+        memory.snapshot = snapshot
+        while S.size > 1 and plan.opens(asked):
+            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
+            if query.scanned == 0:  # the pool is used up
+                break
+            answers = (yield query) if query.total else None
+            asked += query.total
+            observation = labels.hear(query, answers)
+            block = Block.of(S, observation, plan.losses)
+            bets.settle(m, block)
+            history.add(S, block, observation)
+            stays = bets.mean < plan.leaves_at
+            stays[m] = True  # the favourite never leaves while it is one
+            m = int(np.count_nonzero(stays[:m]))
+            S = S.keep(stays)
+            bets.keep(stays)
+            m = bets.lead(m, plan.patience(int(S.indices[m])))
+        proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks)
+        return Result(
+            hypothesis=int(S.indices[m]),
+            unrounded=int(S.indices[bets.lost.argmin()]),
+            V=S,
+            conditions=(*plan.conditions, *proof.conditions),
+            verdict=proof.verdict,
+            proof=proof,
+        )
+
+
+def _restore(
+    kept: State, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
+) -> tuple[VersionSpace, int, int]:
+    """S, the favourite and the labels asked when all this was kept; `ValueError` if nobody can have kept it."""
+    try:
+        m, asked, at, unlabelled = (
+            int(check_array(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled")
+        )
+        mask = np.isin(whole.indices, kept["S"])
+        if np.count_nonzero(mask) != len(kept["S"]) or not 0 <= m < len(kept["S"]) or asked < 0:
+            raise ValueError("no survivors of this class")
+        bets.restore(kept, mask)
+        history.restore(kept)
+        labels.restore(kept)
+        blocks.go_to((at, unlabelled))
+    except (KeyError, IndexError, TypeError) as error:
+        raise ValueError(f"not what a run keeps: {error}") from error
+    return whole.keep(mask), m, asked
+
+
+class Labels:
+    """Labels that are known: those that were asked and, where nobody's labels are wrong, those that can be inferred.
+
+    Attributes
+    ----------
+    V
+        Who never contradicted an answer: where they agree, that is the label. None where labels may be wrong.
+    """
+
+    def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
+        self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
+
+    def arrays(self) -> State:
+        """What is known beside the answers themselves."""
+        return {} if self.V is None else {"consistent": self.V.indices}
+
+    def restore(self, kept: State) -> None:
+        """Know what was kept; `ValueError` if nobody can know that."""
+        if self.V is not None:
+            mask = np.isin(self.V.indices, kept["consistent"])
+            if not mask.any():
+                raise ValueError("nobody is consistent")
+            self.V = self.V.keep(mask)
+
+    def hear(self, query: Query, answers: Answers | None) -> Observation:
+        """What is known of the items that a query passed, now that its answers are in.
+
+        Where labels may be wrong, what nobody can label tells nobody apart. Where they are not, such an item may be inferred
+        in another run, so here it is held against the favourite.
+        """
+        items, codes = query.items[:0], query.items[:0]
+        if answers is not None:
+            items, codes = answers.items, np.argmax(answers.counts, axis=1)
+        if self.V is None:
+            return Observation(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled[:0])
+        inferred = self.V.predictions.codes(int(self.V.indices[0]), query.known).astype(np.int64)
+        if answers is not None:
+            self.V = self.V.keep(self.V.errors(answers) == 0)
+        items, codes = np.concatenate([items, query.known]), np.concatenate([codes, inferred])
+        return Observation(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled)

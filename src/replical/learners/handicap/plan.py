@@ -1,0 +1,202 @@
+"""Plans of Handicap: the level of a lab, the stakes, where handicaps come from. Claim: docs/claims/handicap.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import ceil
+from typing import Self
+
+import numpy as np
+
+from replical.bounds.betting import PLAIN
+from replical.classes.base import Indices
+from replical.classes.losses import Losses
+from replical.classes.prior import Prior
+from replical.core.exact import decimals, fraction
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.learners.handicap.handicaps import (
+    Handicaps,
+    Source,
+    best_slope,
+    by_exponentials,
+    by_order,
+    by_weights,
+)
+from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, scanning_labels
+from replical.learners.settled.plan import threshold_range
+from replical.pools.pool import AnyPool
+
+STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
+_SLACK = Fraction(
+    1_000_001, 1_000_000
+)  # doubles are off by far less than one part in a million after a million factors
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandicapPlan(Plan):
+    """Drop whoever is clearly not the smallest error plus handicap, until one is left.
+
+    Attributes
+    ----------
+    batch
+        Items open at once.
+    noiseless
+        Does some hypothesis make no error, so that labels can be inferred?
+    losses
+        What predictions cost; None where errors are counted.
+    handicaps
+        Where handicaps come from; None: from the prior, or from the string where nobody is preferred.
+    """
+
+    batch: int
+    noiseless: bool
+    losses: Losses | None = None
+    handicaps: Handicaps | None = None
+
+    @property
+    def source(self) -> Source:
+        """Where handicaps come from."""
+        if self.handicaps is not None:
+            return self.handicaps.source
+        return "order" if self.prior.kind == "order" else "weights" if self.prior.kind == "weights" else "exponentials"
+
+    def terms(self, shared: SharedRandomness) -> tuple[Indices, Indices, Indices]:
+        """The candidates, ascending, their handicaps in units of 2⁻⁴⁰, and their places where scores are equal."""
+        every = np.arange(self.n, dtype=np.int64)
+        if self.handicaps is not None and self.handicaps.source == "cover":
+            assert self.handicaps.values is not None, "a cover has members"
+            members = self.handicaps.values
+            return members, np.zeros(len(members), dtype=np.int64), members
+        if self.source == "order":
+            assert self.prior.places is not None, "a strict order has places"
+            return every, by_order(self.prior.places, self.threshold(shared)), self.prior.places
+        return every, self._units(shared), every
+
+    def _units(self, shared: SharedRandomness) -> Indices:
+        if self.handicaps is not None:
+            values = self.handicaps.values
+            return np.zeros(self.n, dtype=np.int64) if values is None else values
+        words = shared.words("handicap", count=self.n)
+        if self.source == "weights":
+            return by_weights(self.prior, words, self["L"], self.epsilon)
+        return by_exponentials(words, self["L"], self.epsilon, self.epsilon)
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """v: in an order the handicaps of all but the first lie between .9v and v."""
+        return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
+
+    @property
+    def favourite(self) -> int | None:
+        """The first of a public order, whose tolerance is measured; None without an order."""
+        return None if self.source != "order" or self.prior.places is None else int(self.prior.places.argmin())
+
+    def patience(self, h: int) -> int:
+        """How many errors plus handicap the favourite `h` may be behind before another takes its place."""
+        return self.integer("loyalty" if h == self.favourite else "patience")
+
+    @cached_property
+    def leaves_at(self) -> float:
+        """The wealth with which a member leaves: (1/β)(1 + 10⁻⁶)."""
+        return float(_SLACK / self["beta"])
+
+    @cached_property
+    def stakes(self) -> tuple[float, ...]:
+        """λ."""
+        return tuple(map(float, STAKES))
+
+    @property
+    def unit(self) -> int:
+        """q: losses are whole multiples of 1/q."""
+        return 1 if self.losses is None else self.losses.unit
+
+    @property
+    def values(self) -> tuple[Decimal, ...]:
+        """By how much two hypotheses may differ in loss on an item."""
+        if self.losses is None:
+            return PLAIN
+        with decimals():
+            return tuple(Decimal(each) / self.losses.unit for each in self.losses.differences)
+
+    @property
+    def labels_most(self) -> int | None:
+        """Only the pool and the budget limit it."""
+        return self.max_labels
+
+    @property
+    def choice(self) -> Choice:
+        """Bets on labels decide, and no certificate tells labels."""
+        return "labels"
+
+    def opens(self, asked: int) -> int:
+        """How many items to ask next: a batch, or what is left of the budget."""
+        return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
+
+    def under(self, prior: Prior, max_labels: int | None) -> Self:
+        """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
+        if max_labels is not None and max_labels < self.batch:
+            raise ValueOutOfRange(
+                f"max_labels = {max_labels} is below batch = {self.batch}, so not even one batch could be asked: "
+                "raise the budget or lower the batch"
+            )
+        return super().under(prior, max_labels)
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for."""
+        super().check(pool)
+        if self.handicaps is not None:
+            self.handicaps.check(pool.C)
+        if pool.exact and self.max_labels is None:
+            raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
+        if pool.exact and self.noiseless:
+            raise PlanMismatch(
+                f"{self.learner} infers labels where nu is 0, so on a known distribution neither labels nor items would "
+                "run out: give a pool size instead of 'exact'"
+            )
+
+    def cost(self, setting: Setting) -> Cost:
+        """An estimate: what a comparison with a gap of a quarter of ε takes, asked where candidates differ."""
+        gap = float(self.epsilon) / 4
+        spread = 2 * (setting.nu or 0.0) + 2 * float(self.epsilon)
+        items = ceil(8 * (spread + gap**2) / gap**2)
+        labels = ceil(min(1.0, (setting.theta or 1.0) * spread) * items)
+        if self.noiseless:
+            labels = scanning_labels(setting, items)
+        note = "a rough estimate: what it takes depends on how near the best candidates are to each other"
+        return Cost(labels=labels, kind="estimate", unlabelled=items, note=note)
+
+
+def handicap(task: Task) -> HandicapPlan:
+    """Theorem H at the level β of each lab."""
+    a, b = threshold_range(task)
+    if task.nu > 0:
+        raise ValueOutOfRange(
+            f"nu of handicap is left out, for labels of any kind, or 0 where some hypothesis makes no error, got {task.nu:g}"
+        )
+    beta = min(fraction(task.delta), fraction(task.rho) / task.labs)
+    numbers = (
+        Number(name="rho", value=fraction(task.rho), source="given"),
+        Number(name="delta", value=fraction(task.delta), source="given"),
+        Number(name="labs", value=task.labs, source="K labs; 2 if not given"),
+        Number(name="beta", value=beta, source="min(δ, ρ/K): the ideal answer ever leaves a lab's survivors"),
+        Number(name="a", value=a, source="an order's v is drawn from here on; .75b if not given"),
+        Number(name="b", value=b, source="to here; ε if not given"),
+        Number(
+            name="L", value=best_slope(task.n), source="ε/τ of truncated exponentials: the least Λ = L(1+n/(e^L-1))"
+        ),
+        Number(name="patience", value=2, source="errors plus handicap by which a favourite outlasts a better one"),
+        Number(name="loyalty", value=4, source="the same for the first of a public order"),
+        Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
+    )
+    return HandicapPlan(
+        learner="handicap",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        batch=task.batch,
+        noiseless=task.noiseless,
+    )

@@ -1,0 +1,336 @@
+"""What a run of Handicap has proven: who may be the ideal answer, how good the answer is, and how good the public favourite.
+
+Bounds are on public grids and rounded up; near a grid point wealth is compared in decimals, so that two machines publish
+the same. Claim: docs/claims/handicap.md, statements (4) and (5), and the tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import cache
+from math import ceil, floor, log, log10
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.bounds.betting import Bets as FixedBets
+from replical.bounds.betting import accepting
+from replical.classes.base import Indices
+from replical.core.exact import decimal, decimals
+from replical.learners.base import State, check_array
+from replical.learners.handicap.bets import Bets, Block, Observation
+from replical.learners.handicap.handicaps import UNIT
+from replical.learners.handicap.plan import STAKES, HandicapPlan
+from replical.learners.plan import Condition
+from replical.learners.result import Verdict
+from replical.pools.scan import Blocks
+from replical.pools.version_space import VersionSpace
+
+Counts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+PROVEN = "the answer is proven to be the ideal one"
+LABELLED = "of the items on which candidates differ at least as many were labelled as could not be"
+DIGITS = 10**6  # levels are rounded up to this
+_STEPS = 64  # of [0, ε] for excess_upper
+_CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
+_RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
+_FINEST = Decimal("0.001")
+_MOST = 10**7  # items beyond which nobody goes
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandicapProof:
+    """What a lab knows at the end of a run of Handicap.
+
+    Attributes
+    ----------
+    certified
+        Is one survivor left? Then it is the ideal answer.
+    doubt
+        The smallest level at which the answer would have been proven: β if certified, 1 if nothing is known.
+    beta
+        The level asked for: the ideal answer ever leaves the survivors with this probability at most.
+    labs
+        K, how many labs the protocol is for.
+    survivors
+        How many are left.
+    asked, scanned, skipped
+        Labels asked for, items looked at, and disputed items that nobody could label.
+    labels_left, items_left
+        An estimate of how many more labels a proof takes, and among how many items; None where nobody can say.
+    excess
+        An estimate of the answer's excess error, not a bound.
+    excess_upper
+        A bound on it at the level 2β; None where the answer is not certified.
+    tolerance
+        The first of the public order errs at most so much more than the best, at the level β; None without an order, and 1
+        where nothing is proven.
+    verdict
+        In words.
+    """
+
+    certified: bool
+    doubt: float
+    beta: float
+    labs: int
+    survivors: int
+    asked: int
+    scanned: int
+    skipped: int
+    labels_left: int | None
+    items_left: int | None
+    excess: float
+    excess_upper: float | None
+    tolerance: float | None
+    verdict: Verdict
+
+    @property
+    def rho_proven(self) -> float:
+        """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
+        return min(1.0, self.labs * self.doubt)
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What nobody can label tells candidates apart for nobody; a proof made of that alone would be none."""
+        return (
+            Condition(name=PROVEN, value=self.doubt, bound=self.beta, held=self.certified),
+            Condition(
+                name=LABELLED, value=float(self.skipped), bound=float(self.asked), held=self.skipped <= self.asked
+            ),
+        )
+
+
+class Accounts:
+    """How often the difference of losses between one hypothesis and each other one had each of its values.
+
+    Attributes
+    ----------
+    values
+        Of the difference, 0 first.
+    counts
+        A row for each of them, a column for each hypothesis.
+    """
+
+    def __init__(self, n: int, values: tuple[Decimal, ...]) -> None:
+        self.values = values
+        self.counts = np.zeros((len(values), n), dtype=np.int64)
+        with decimals():
+            self._unit = max(int(1 / abs(each)) for each in values if each)
+            whole = [int(each * self._unit) for each in values]
+        self._rows = np.zeros(2 * self._unit + 1, dtype=np.int64)
+        self._rows[np.array(whole) + self._unit] = np.arange(len(values))
+
+    def add(self, columns: Indices, m: int, block: Block) -> None:
+        """Losses of the `m`-th less those of everyone at `columns`; what nobody can label counts against the `m`-th."""
+        self.counts[0, columns] += block.scanned
+        for losses in block.losses:
+            self._move(columns, losses[m] - losses)
+        for codes in block.disputed:
+            self._move(columns, self._unit * (codes != codes[m]))
+
+    def _move(self, columns: Indices, differences: NDArray[np.int64]) -> None:
+        """An item from the value 0 to another one, in whole parts of 1/q."""
+        self.counts[0, columns] -= 1
+        self.counts[self._rows[differences + self._unit], columns] += 1
+
+    def reach(self, x: Decimal, enough: Decimal) -> Mask:
+        """Whose bet that the difference has a mean below x holds `enough`."""
+        bets, about = _fixed_bets(x, self.values), float(enough.ln())
+        wealth = bets.about(self.counts)
+        reached: Mask = wealth >= about
+        for column in np.flatnonzero(np.abs(wealth - about) < _CLEAR).tolist():
+            reached[column] = bets.wealth(*self.counts[:, column].tolist()) >= enough
+        return reached
+
+
+@cache
+def _fixed_bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
+    return accepting(x, STAKES, values)
+
+
+class History:
+    """Which items were labelled while who was in S: from it follow bounds on how good the answer is."""
+
+    def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
+        self.whole, self._plan = S, plan
+        self._blocks: list[Observation] = []
+        self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
+        self._first = Accounts(S.size, plan.values)  # of the first of a public order
+
+    def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
+        """A block in which S was compared."""
+        self._blocks.append(observation)
+        columns = np.searchsorted(self.whole.indices, S.indices)
+        self._last[columns] = len(self._blocks)
+        f = self._plan.favourite
+        if f is not None and f in S.indices:
+            self._first.add(columns, int(np.searchsorted(S.indices, f)), block)
+
+    def arrays(self) -> State:
+        """Everything a run needs to go on later: blocks one after another, with how long each is."""
+        blocks = self._blocks
+        sizes = [(observation.scanned, len(observation.items), len(observation.unknown)) for observation in blocks]
+        parts = {
+            name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(observation, name) for observation in blocks)])
+            for name in ("items", "codes", "unknown")
+        }
+        return {
+            "blocks": np.array(sizes, dtype=np.int64).reshape(-1, 3),
+            "last": self._last,
+            "first": self._first.counts,
+        } | parts
+
+    def restore(self, kept: State) -> None:
+        """Go on with what was kept; `ValueError` if nobody can have kept that."""
+        blocks = kept["blocks"]
+        scanned, labelled, unknown = check_array(blocks, (len(blocks), 3), np.int64).T.tolist()
+        items, codes = (
+            np.split(check_array(kept[name], (sum(labelled),), np.int64), np.cumsum(labelled))
+            for name in ("items", "codes")
+        )
+        unlabelled = np.split(check_array(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
+        self._blocks = [
+            Observation(scanned=count, items=some, codes=labels, unknown=others)
+            for count, some, labels, others in zip(scanned, items[:-1], codes[:-1], unlabelled[:-1], strict=True)
+        ]
+        self._last = check_array(kept["last"], self._last.shape, np.int64).copy()
+        self._first.counts = check_array(kept["first"], self._first.counts.shape, np.int64).copy()
+
+    def against(self, h: int) -> Accounts:
+        """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
+        accounts = Accounts(self.whole.size, self._plan.values)
+        for number, observation in enumerate(self._blocks, 1):
+            columns = np.flatnonzero(self._last >= number)
+            S = self.whole.restrict(self.whole.indices[columns])
+            accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
+        return accounts
+
+    def excess_upper(self, h: int, units: Indices) -> float:
+        """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
+        accounts, plan = self.against(h), self._plan
+        column = int(np.searchsorted(self.whole.indices, h))
+        gaps = units - units[column]
+
+        def holds(k: int) -> bool:
+            x = plan.epsilon * k / _STEPS
+            allowed = gaps <= int(x * UNIT)
+            allowed[column] = True
+            return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
+
+        with decimals():
+            return up(decimal(plan.epsilon * _first(holds, _STEPS) / _STEPS))
+
+    def tolerance(self) -> float | None:
+        """U: the least x on a grid of 5% steps at which everybody's bet against the first of a public order holds 1/β."""
+        f = self._plan.favourite
+        if f is None:
+            return None
+        others = self.whole.indices != f
+        with decimals():
+            grid = [_FINEST]
+            while grid[-1] < 1:
+                grid.append(min(grid[-1] * _RATIO, Decimal(1)))
+            k = _first(lambda k: bool(self._first.reach(grid[k], self._enough)[others].all()), len(grid) - 1)
+            return up(grid[k])
+
+    @property
+    def _enough(self) -> Decimal:
+        return 1 / decimal(self._plan["beta"])
+
+
+def _first(holds: Callable[[int], bool], last: int) -> int:
+    """The least k for which something holds that goes on holding; the `last` one without a look."""
+    low, high = 0, last
+    while low < high:
+        k = (low + high) // 2
+        low, high = (low, k) if holds(k) else (k + 1, high)
+    return low
+
+
+def up(x: Decimal) -> float:
+    """Rounded up to six digits."""
+    return ceil(x * DIGITS) / DIGITS
+
+
+def conclude(
+    plan: HandicapPlan,
+    S: VersionSpace,
+    m: int,
+    bets: Bets,
+    history: History,
+    *,
+    units: Indices,
+    asked: int,
+    blocks: Blocks,
+) -> HandicapProof:
+    """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all."""
+    beta, h = float(plan["beta"]), int(S.indices[m])
+    shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
+    certified = S.size == 1 and shown
+    errors = bets.lost / plan.unit / max(bets.scanned, 1)
+    columns = np.searchsorted(history.whole.indices, S.indices)
+    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h).counts[:, columns])
+    proof = HandicapProof(
+        certified=certified,
+        doubt=_doubt(bets, m, beta) if shown else 1.0,
+        beta=beta,
+        labs=plan.integer("labs"),
+        survivors=S.size,
+        asked=asked,
+        scanned=bets.scanned,
+        skipped=blocks.unlabelled,
+        labels_left=None if items is None else ceil(items * asked / max(bets.scanned, 1)),
+        items_left=items,
+        excess=round(float(errors[m] - errors.min()), 6),
+        excess_upper=history.excess_upper(h, units) if certified else None,
+        tolerance=history.tolerance(),
+        verdict=Verdict(certified=True),
+    )
+    return proof if certified else replace(proof, verdict=_verdict(plan, proof, left=blocks.left))
+
+
+def _doubt(bets: Bets, m: int, beta: float) -> float:
+    """1 over the least of the largest wealths of the others, rounded up: β where there are none, at most 1."""
+    others = np.delete(bets.most, m)
+    return beta if len(others) == 0 else min(1.0, max(beta + 1 / DIGITS, up(Decimal(1 / float(others.min())))))
+
+
+def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int | None:
+    """Roughly how many more items a proof takes, by whoever takes longest; None where that is beyond everybody's means.
+
+    Wealth grows like half the square of a gap, in standard deviations. A gap is taken to be a standard error smaller than
+    it looks.
+    """
+    Z = np.array(plan.values, dtype=np.float64)
+    items = np.maximum(counts.sum(axis=0), 1)
+    mean = Z @ counts / items
+    error = np.sqrt(np.maximum(Z**2 @ counts / items - mean**2, 1 / items) / items)
+    gap = np.maximum(np.abs((bets.c - bets.c[m]) / UNIT - mean) / error - 1, 1.0)
+    missing = np.maximum(2 * log(plan.leaves_at) / gap**2 - 1, 0.0) * items
+    most = max(float(np.delete(missing, m).max()), float(plan["idle"]))
+    if most > _MOST:
+        return None
+    unit: int = 10 ** max(0, floor(log10(most)) - 1)  # two digits are more than anybody knows
+    return ceil(most / unit) * unit
+
+
+def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None) -> Verdict:
+    """Why the answer is not proven, and what would help; `left` items were not looked at."""
+    if proof.skipped > proof.asked:
+        why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
+        return Verdict(certified=False, why=why, helps="items that somebody can label")
+    spent = plan.max_labels is not None and proof.asked >= plan.max_labels
+    end = f"the budget of {plan.max_labels} labels was spent" if spent else "the pool was used up"
+    ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
+    if left is not None and proof.items_left is not None and proof.items_left > left:
+        ways.append(f"{'' if ways else 'roughly '}{proof.items_left - left:,} more items")
+    more = f"{' and '.join(ways)} (it may be several times as many)" if ways else "more labels"
+    order = [] if plan.source == "order" else ["a public order of preference"]
+    return Verdict(
+        certified=False,
+        why=f"{end} before one candidate was left: the answer is one of {proof.survivors:,}",
+        helps=", ".join([more, *order, "or a larger epsilon"]),
+    )

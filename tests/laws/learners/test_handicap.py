@@ -1,0 +1,145 @@
+"""Handicap against a second implementation in plain fractions, and its parts against their definitions."""
+
+from decimal import Decimal
+from fractions import Fraction
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical import (
+    Handicaps,
+    KnownLabels,
+    Pool,
+    PredictionTable,
+    Prior,
+    PrivateRandomness,
+    SharedRandomness,
+    Thresholds,
+    learn,
+    learner_for,
+    plan,
+)
+from replical.learners.handicap.handicaps import UNIT, best_slope, by_exponentials, by_order, separate
+from support import reference
+from support.predictions import tables
+
+
+def together(run, batch, most, **options):
+    """A run, and what its twin makes of it."""
+    labels, codes, truth, seed = run
+    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=labels)
+    prior = options.pop("prior", None)
+    options |= {} if prior is None else {"prior": prior(C)}
+    made = plan("handicap", C, epsilon=0.3, delta=0.1, rho=0.4, batch=batch, max_labels=most, pool="finite", **options)
+    shared = SharedRandomness(f"twin {seed}")
+    pool = Pool(C, np.array(labels)[codes].T, PrivateRandomness.simulated("twin", seed))
+    result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
+    _, units, places = made.terms(shared)
+    twin = reference.handicap(
+        codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
+        batch=batch, most=most, first=made.favourite, noiseless=made.noiseless,
+    )  # fmt: skip
+    return result, twin
+
+
+def agree(result, twin):
+    S, m, asked, scanned, largest = twin
+    assert result.survivors.indices.tolist() == S
+    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
+    assert result.proof.certified == (len(S) == 1)
+    doubt = max([Fraction(1, 10)] + [1 / largest[g] for g in S if g != m])
+    assert float(doubt) - 1e-9 <= result.proof.doubt <= float(min(doubt, 1)) + 2e-6
+
+
+@pytest.mark.claim("handicap")
+@given(tables(), st.sampled_from([1, 3]), st.sampled_from([None, 25]), st.booleans())
+@settings(max_examples=60)
+def test_it_is_its_twin(run, batch, most, ordered):
+    prior = (lambda C: Prior.order(C, list(range(len(C)))[::-1])) if ordered else None
+    agree(*together(run, batch, most, prior=prior))
+
+
+@pytest.mark.claim("handicap")
+@given(tables(), st.sampled_from([1, 3]), st.data())
+@settings(max_examples=40)
+def test_with_inferred_labels_it_is_its_twin(run, batch, data):
+    labels, codes, _, seed = run
+    right = data.draw(st.integers(0, len(codes) - 1))
+    agree(*together((labels, codes, codes[right], seed), batch, None, nu=0))
+
+
+@pytest.mark.claim("handicap")
+@given(st.integers(1, 60), st.integers(0, 2**32), st.sampled_from([0.02, 0.1, 0.9]))
+def test_handicaps_lie_between_nothing_and_epsilon_and_no_two_are_equal(n, seed, epsilon):
+    C = Thresholds(n + 1)
+    prior = Prior.weights(C, np.random.default_rng(seed).uniform(0.1, 10, n + 1))
+    order = Prior.order(C, np.random.default_rng(seed).permutation(n + 1).tolist())
+    for each in (Prior(), prior, order):
+        made = plan("handicap", C, epsilon=epsilon, delta=0.1, rho=0.2, pool="finite", prior=each)
+        members, units, _ = made.terms(SharedRandomness(str(seed)))
+        assert members.tolist() == list(range(n + 1))
+        assert len(set(units.tolist())) == n + 1
+        assert 0 <= units.min() <= units.max() <= epsilon * UNIT + 1
+        if each is order:
+            assert np.array_equal(np.argsort(units), np.argsort(order.places))
+            assert units.min() == 0
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=8))
+def test_equal_handicaps_are_moved_apart_as_little_as_possible(units):
+    moved = separate(np.array(units), np.arange(len(units)), 10)
+    assert len(set(moved.tolist())) == len(units)
+    assert sorted(range(len(units)), key=lambda i: (units[i], i)) == np.argsort(moved).tolist()
+    assert moved.min() >= 0
+    assert moved.max() <= 10
+
+
+def test_truncated_exponentials_have_their_law():
+    n, L = 200_000, Fraction(4)
+    words = SharedRandomness("law").words("handicap", count=n)
+    X = 1 - by_exponentials(words, L, Fraction(1), Fraction(1)) / UNIT
+    for x in (0.1, 0.25, 0.5, 0.9):
+        expected = (1 - exp(-4 * x)) / (1 - exp(-4))
+        assert abs((x >= X).mean() - expected) < 5 * (expected * (1 - expected) / n) ** 0.5
+
+
+@pytest.mark.claim("handicap")
+@pytest.mark.parametrize("n", [2, 8, 100])
+def test_margins_are_as_seldom_small_as_lemma_g_says(n):
+    """Equal errors are the worst case, and meet the bound nearly."""
+    L, x, trials = best_slope(n), 0.02, 4000
+    small = 0
+    for trial in range(trials):
+        words = SharedRandomness(f"margin {trial}").words("handicap", count=n)
+        least, second = np.sort(by_exponentials(words, L, Fraction(1), Fraction(1)))[:2]
+        small += (second - least) / UNIT < x
+    bound = x * float(L) * (1 + n / (exp(float(L)) - 1))
+    assert small / trials <= bound + 5 * (bound / trials) ** 0.5
+    assert small / trials >= bound / 3
+
+
+def test_the_best_slope_is_the_best():
+    for n in (2, 10, 1000):
+        best = float(best_slope(n))
+        assert all(
+            best * (1 + n / (exp(best) - 1)) <= L / 10 * (1 + n / (exp(L / 10) - 1)) + 1e-12 for L in range(1, 200)
+        )
+
+
+def test_an_order_leaves_a_step_after_the_first():
+    units = by_order(np.array([1, 0, 3, 2]), Fraction(1, 20))
+    assert units[1] == 0
+    assert (np.diff(units[[1, 0, 3, 2]]) > 0).all()
+    assert float(Decimal(int(units[0])) / UNIT) == pytest.approx(0.045, abs=1e-9)
+
+
+def test_a_cover_covers():
+    C, items = Thresholds(200), np.arange(199)
+    shared = SharedRandomness("cover")
+    made = Handicaps.cover(C, items, radius=0.1, shared=shared)
+    far = [min(abs(h - int(member)) for member in made.values) for h in range(200)]
+    assert max(far) <= 0.1 * 199
+    assert len(made.values) <= 12
