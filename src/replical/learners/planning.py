@@ -166,9 +166,9 @@ def plan(
     return _complete(made, record)
 
 
-def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan:
+def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan | HandicapPlan:
     """A plan that can be for losses other than errors."""
-    if not record.weighs or not isinstance(made, BettingPlan):
+    if not record.weighs or not isinstance(made, BettingPlan | HandicapPlan):
         raise BadSpec(
             f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
         )
