@@ -7,7 +7,7 @@ from typing import Any
 
 from replical.classes.base import HypothesisClass, Items, is_listed, size_of
 from replical.core.exact import fraction, round_up
-from replical.core.text import about, at_least, at_most, confidence, count, percent, plural, two_of
+from replical.core.text import about, at_least, at_most, confidence, count, listing, percent, plural, two_of
 from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of
 from replical.lattice.learner import ACCURATE as SMALL
@@ -201,9 +201,10 @@ def _tolerance_words(result: Result, protocol: Protocol) -> str:
     if plan.favourite is None or proof.tolerance is None or proof.tolerance >= 1:
         return ""
     first = protocol.recipe.describe(plan.favourite)
+    word = "too" if proof.certified else "all the same"
     return (
-        f" Proven all the same: {first}, the first of the public order, errs at most {at_most(proof.tolerance, 4)} more "
-        f"than the best (confidence {confidence(proof.beta)})."
+        f" Proven {word}: {first}, the first of the public order, errs at most {at_most(proof.tolerance, 4)} more than the "
+        f"best (confidence {confidence(proof.beta)})."
     )
 
 
@@ -260,7 +261,7 @@ def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
 def _handicap_details(proof: HandicapProof, result: Result, protocol: Protocol) -> Iterator[str]:
     """Who is left, how many items were looked at, and what is proven of the first of a public order."""
     left = result.survivors.indices
-    names = ", ".join(protocol.recipe.describe(h) for h in left[:_FEW].tolist()) + (" .." if len(left) > _FEW else "")
+    names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
     yield (
         f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus handicap, except with "
         f"probability {at_most(proof.beta)}."

@@ -411,6 +411,23 @@ def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -
     return all(place >= 0 and high <= outer[place][1] for place, (_, high) in zip(places, inner, strict=True))
 
 
+def overlap(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The numbers that two lists of ascending ranges have in common.
+
+    Examples
+    --------
+    >>> overlap([(1, 4), (7, 9)], [(0, 2), (4, 8)])
+    [(1, 2), (4, 4), (7, 8)]
+    """
+    found, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        low, high = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+        if low <= high:
+            found.append((low, high))
+        i, j = (i + 1, j) if one[i][1] < other[j][1] else (i, j + 1)
+    return found
+
+
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
     """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
     C, chosen = protocol.recipe.C, summary_hypotheses(protocol)
