@@ -1,9 +1,9 @@
 """The shape of a protocol: which keys and sections it has, of which type their values are, and what some sections mean.
 
 It is read strictly: a key it may not have is an error that names it. Names of labs are one text each, as `replical run
---lab` says them. Cuts of thresholds may be quantiles of a public table: thresholds on the real line are infinitely many, cuts at quantiles of public rows are a finite list in their
-place, and the best of them errs little more than the best cut of all if the rows are draws from the population of the labs
-(claim: docs/claims/finite.md).
+--lab` says them. Cuts of thresholds may be quantiles of a public table: thresholds on the real line are infinitely many,
+cuts at quantiles of public rows are a finite list in their place, and the best of them errs little more than the best cut
+of all if the rows are draws from the population of the labs (claim: docs/claims/finite.md).
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from replical.learners.catalogue import find
 LEVELS = ("self", "pool", "journal")
 NO_OTHER_RUN = "no other run was made and thrown away"
 PUBLISHED = "the registration was published before the first label"
+MADE_IN_PUBLIC = "the public table makes these handicaps"
 OLDER = "the protocol is older than the labels"
 
 
@@ -27,6 +28,14 @@ def unchecked_at(level: str, *checks: Check) -> Iterator[Check]:
     for each in (*checks, *_IN_NO_FILE):
         if each.needs not in LEVELS or depth < LEVELS.index(each.needs):
             yield each
+
+
+def unchecked_public(protocol: Protocol) -> Iterator[Check]:
+    """Whether the public table that a protocol names made what it prefers."""
+    if protocol.public is not None:
+        yield not_checkable(
+            MADE_IN_PUBLIC, why="the protocol names a public table, and does not hold it", needs="public"
+        )
 
 
 def unchecked_registration(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:

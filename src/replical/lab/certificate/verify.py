@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,17 @@ from replical.lab.certificate.file import (
     shared_of,
     summary,
 )
-from replical.lab.certificate.unchecked import unchecked_fields, unchecked_registration
+from replical.lab.certificate.unchecked import (
+    MADE_IN_PUBLIC,
+    unchecked_fields,
+    unchecked_public,
+    unchecked_registration,
+)
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
+from replical.lab.public import check_made
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.catalogue import find, load
@@ -72,8 +79,10 @@ def verify(
     certificate: Mapping[str, Any],
     lab: LabPool | None = None,
     journal: Journal | None = None,
+    *,
+    public: Path | None = None,
 ) -> Verification:
-    """Check a certificate as deeply as what is given allows."""
+    """Check a certificate as deeply as what is given allows; a `public` table shows whether it made the handicaps."""
     checks, body = Checks(), certificate["body"]
     check_limits(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
@@ -86,6 +95,8 @@ def verify(
     protocol, level = Protocol.of(body["protocol"]), "self"
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
+    if public is not None and readable:
+        checks(MADE_IN_PUBLIC, lambda: _check_public(protocol, public))
     if lab is not None and readable:
         PoolChecks(body, protocol, lab).check(checks)
         level = "pool"
@@ -96,9 +107,16 @@ def verify(
         return checks.verification(level)
     return (
         checks.verification(level)
+        .with_checks(*(unchecked_public(protocol) if public is None else ()))
         .with_checks(*unchecked_fields(body, protocol, level))
         .with_checks(*unchecked_registration(certificate, protocol))
     )
+
+
+def _check_public(protocol: Protocol, public: Path) -> str | None:
+    """Refused in a sentence if it is another table, or made another order or cover."""
+    check_made(protocol, public)
+    return None
 
 
 def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
