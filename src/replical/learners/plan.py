@@ -237,7 +237,7 @@ class Task:
     labs: int
 
     def __post_init__(self) -> None:
-        """Refuse a slack with which no answer would be as good as was asked for."""
+        """Refuse a stop with which no answer would be as good as was asked for."""
         if self.kappa is not None and self.kappa > self.epsilon:
             raise ValueOutOfRange(
                 f"kappa must be at most epsilon = {self.epsilon:g}, got {self.kappa:g}: a run that stops there leaves "
