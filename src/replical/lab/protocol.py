@@ -25,7 +25,7 @@ from replical.errors import BadProtocol
 from replical.lab.schema import PLAIN, SECTIONS, check_shape, read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
-from replical.learners.confirm import Confirm, ConfirmPlan
+from replical.learners.handicap.confirm import Confirm, ConfirmPlan
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
 from replical.pools.yardstick import Yardstick
