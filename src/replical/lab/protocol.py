@@ -18,20 +18,22 @@ from replical.classes.catalogue import recipe
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
-from replical.core.canonical import canonical, digest_of, fingerprint, is_digest
+from replical.core.canonical import canonical, digest_of, fingerprint
 from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadProtocol
+from replical.lab.preference import PUBLIC, check_public, handicaps_of, prior_section
 from replical.lab.schema import PLAIN, SECTIONS, check_shape, read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.handicap.confirm import Confirm, ConfirmPlan
+from replical.learners.handicap.handicaps import Handicaps
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
 from replical.pools.yardstick import Yardstick
 
 # Keys of a prior beside its kind.
-_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items", "public_column")}
+_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", *PUBLIC)}
 
 
 @dataclass(frozen=True)
@@ -174,9 +176,20 @@ class Protocol:
         return yardstick_of(self.content["yardstick"], self.recipe, self.shared, self.measured_on)
 
     @property
+    def preference(self) -> Mapping[str, Any]:
+        """The section that says who is preferred: [handicap] of the learner of this name, [prior] of all others."""
+        found: Mapping[str, Any] = self.content.get("handicap", self.content.get("prior", {}))
+        return found
+
+    @cached_property
+    def handicaps(self) -> Handicaps | None:
+        """Where handicaps come from, if neither from an order or weights nor from the string."""
+        return handicaps_of(self.content.get("handicap", {}), self.recipe)
+
+    @property
     def public(self) -> str | None:
-        """The fingerprint of the public table that the order was made from; None where there is none."""
-        found: str | None = self.content.get("prior", {}).get("public")
+        """The fingerprint of the public table that order or cover was made from; None where there is none."""
+        found: str | None = self.preference.get("public")
         return found
 
     @property
@@ -185,21 +198,12 @@ class Protocol:
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
         measured: dict[str, Any] = {} if self.yardstick is None else {"yardstick": self.yardstick}
         measured |= {} if self.recipe.losses is None else {"losses": self.recipe.losses}
+        measured |= {} if self.handicaps is None else {"handicaps": self.handicaps}
         return section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property
     def plan(self) -> Plan:
-        """Every number of the learner, for finite pools.
-
-        Raises
-        ------
-        BadProtocol
-            For a learner of which no certificate can tell.
-        """
-        if self.record.id == "handicap":
-            raise BadProtocol(
-                "no certificate tells what handicap proves yet: run it in Python, or take the learner settled"
-            )
+        """Every number of the learner, for finite pools."""
         return plan(self.content["learner"]["name"], self.recipe.C, pool="finite", prior=self.prior, **self.options)
 
     @property
@@ -299,7 +303,7 @@ def _yardstick_path(content: dict[str, Any], folder: Path) -> Path | None:
 
 
 def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
-    section = content.get("prior", {"kind": "uniform"})
+    section = prior_section(content)
     kind, C = section.get("kind"), class_recipe.C
     for key in section:
         if key not in ("kind", *_PRIORS.get(str(kind), ())):
@@ -324,25 +328,9 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
             raise BadProtocol(
                 "a prior of kind order lists every hypothesis once, the most preferred first: order = [..]"
             )
-        _check_public(section)
+        check_public(section)
         return Prior.order(C, section["order"])
     raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
-
-
-def _check_public(section: Mapping[str, Any]) -> None:
-    """The public table an order was made from: its fingerprint, its number of items and the column of labels, or nothing."""
-    if len({"public", "public_items", "public_column"} & set(section)) not in (0, 3):
-        raise BadProtocol(
-            "an order from a public table says public, its fingerprint, public_items, its number of items, and "
-            "public_column, where the labels stand: all three, or none"
-        )
-    if not isinstance(section.get("public_column", ""), str):
-        raise BadProtocol(f"public_column must be the name of a column, got {section['public_column']!r:.40}")
-    public, items = section.get("public", f"sha256:{'0' * 64}"), section.get("public_items", 1)
-    if not is_digest(public):
-        raise BadProtocol(f"public must be written sha256:<64 hex digits>, got {public!r:.80}")
-    if isinstance(items, bool) or not isinstance(items, int) or items < 1:
-        raise BadProtocol(f"public_items must be a whole number of at least 1, got {items!r:.40}")
 
 
 def _weights(value: Any) -> Any:

@@ -24,6 +24,7 @@ from replical.core.canonical import digest_of, is_digest
 from replical.core.files import read_bytes
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadProtocol, BadTable, BadUsage, ValueOutOfRange, remedy
+from replical.lab.preference import check_preference
 from replical.lab.signatures import is_public_key
 from replical.lab.tables import read_features, read_pool
 from replical.learners.parameters import PARAMETERS
@@ -31,7 +32,7 @@ from replical.pools.yardstick import Yardstick
 
 SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
-SECTIONS = ("class", "labels", "prior", "yardstick", "learner", "labs")
+SECTIONS = ("class", "labels", "prior", "handicap", "yardstick", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
 _LABELS = ("values", "weights", "abstain", "price")
 _CANDIDATE = ("name", "digest", "weight")
@@ -65,6 +66,7 @@ def check_shape(content: Mapping[str, Any]) -> None:
             raise BadProtocol(f"{key} must be a section [{key}], got {content[key]!r:.40}")
     _check_labels(content["labels"])
     _check_learner(content["learner"])
+    check_preference(content)
     _check_candidates(content["class"])
     check_quantiles(content["class"])
     if "yardstick" in content:

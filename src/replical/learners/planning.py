@@ -17,10 +17,10 @@ from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find, load, owner
 from replical.learners.handicap.handicaps import UNIT, Handicaps
-from replical.learners.handicap.plan import BettingPlan, HandicapPlan
+from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
-from replical.learners.settled.plan import SettledPlan
+from replical.learners.settled.plan import BettingPlan
 from replical.pools.yardstick import Yardstick
 
 
@@ -166,9 +166,9 @@ def plan(
     return _complete(made, record)
 
 
-def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan | SettledPlan:
+def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan | HandicapPlan:
     """A plan that can be for losses other than errors."""
-    if not record.weighs or not isinstance(made, BettingPlan | SettledPlan):
+    if not record.weighs or not isinstance(made, BettingPlan | HandicapPlan):
         raise BadSpec(
             f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
         )

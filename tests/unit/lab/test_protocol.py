@@ -136,7 +136,6 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["learner", "finish"], "excess", "[learner] has no key 'finish': leave it out, rounded-a2 chooses by distance"),
         (["learner", "plan"], "loose", "unknown plan 'loose'"),
         (["learner", "query"], "halving", "rounded-a2 has no query"),
-        (["learner", "name"], "handicap", "no certificate tells what handicap proves yet"),
         (["class", "kind"], "forest", "unknown kind of class 'forest'"),
         (["class", "candidates"], [], "lists its candidates"),
         (["class", "candidates"], {"name": "a"}, "lists its candidates"),

@@ -31,6 +31,7 @@ Mask = NDArray[np.bool_]
 PROVEN = "the answer is proven to be the ideal one"
 LABELLED = "of the items on which candidates differ at least as many were labelled as could not be"
 DIGITS = 10**6  # levels are rounded up to this
+MOST_COUNTED = 10_000  # candidates whose counts are told
 _STEPS = 64  # of [0, ε] for excess_upper
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
 _FINEST = Decimal("0.001")
@@ -64,6 +65,9 @@ class HandicapProof:
     tolerance
         The first of the public order errs at most so much more than the best, at the level β; None without an order, and 1
         where nothing is proven.
+    counts
+        What the tolerance follows from: for every candidate how often its loss and that of the first of the public order
+        differed by each value of ``plan.values``. None without an order, or where candidates are more than `MOST_COUNTED`.
     verdict
         In words.
     """
@@ -81,6 +85,7 @@ class HandicapProof:
     excess: float
     excess_upper: float | None
     tolerance: float | None
+    counts: tuple[tuple[int, ...], ...] | None
     verdict: Verdict
 
     @property
@@ -172,21 +177,30 @@ class History:
             return up(decimal(plan.epsilon * _first(holds, _STEPS) / _STEPS))
 
     def tolerance(self) -> float | None:
-        """U: the least x on a grid of 5% steps at which everybody's bet against the first of a public order holds 1/β."""
+        """U: the first of a public order is proven to be within so much of the best; None without an order."""
         f = self._plan.favourite
-        if f is None:
+        return None if f is None else tolerance_of(self._plan, self._first, f)
+
+    @property
+    def counts(self) -> tuple[tuple[int, ...], ...] | None:
+        """What the tolerance follows from, a row a candidate; None without an order, or where they are too many to tell."""
+        if self._plan.favourite is None or self.whole.size > MOST_COUNTED:
             return None
-        others = self.whole.indices != f
-        with decimals():
-            grid = [_FINEST]
-            while grid[-1] < 1:
-                grid.append(min(grid[-1] * _RATIO, Decimal(1)))
-            k = _first(lambda k: bool(self._first.reach(grid[k], self._enough)[others].all()), len(grid) - 1)
-            return up(grid[k])
+        return tuple(map(tuple, self._first.counts.T.tolist()))
 
     @property
     def _enough(self) -> Decimal:
         return 1 / decimal(self._plan["beta"])
+
+
+def tolerance_of(plan: HandicapPlan, accounts: Accounts, f: int) -> float:
+    """U: the least x on a grid of 5% steps at which the bets of all but `f`, the first of a public order, hold 1/β."""
+    others = np.arange(accounts.counts.shape[1]) != f
+    with decimals():
+        grid, enough = [_FINEST], 1 / decimal(plan["beta"])
+        while grid[-1] < 1:
+            grid.append(min(grid[-1] * _RATIO, Decimal(1)))
+        return up(grid[_first(lambda k: bool(accounts.reach(grid[k], enough)[others].all()), len(grid) - 1)])
 
 
 def _first(holds: Callable[[int], bool], last: int) -> int:
@@ -235,6 +249,7 @@ def conclude(
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
+        counts=history.counts,
         verdict=Verdict(certified=True),
     )
     return proof if certified else replace(proof, verdict=_verdict(plan, proof, left=blocks.left))
