@@ -7,7 +7,7 @@ from typing import Any
 
 from replical.classes.base import HypothesisClass, Items, is_listed, size_of
 from replical.core.exact import fraction, round_up
-from replical.core.text import about, at_least, at_most, confidence, count, percent, plural, two_of
+from replical.core.text import about, at_least, at_most, confidence, count, listing, percent, plural, two_of
 from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of
 from replical.lattice.learner import ACCURATE as SMALL
@@ -15,8 +15,11 @@ from replical.lattice.learner import ENCLOSED, SEPARABLE
 from replical.lattice.linear import Linear, dependent_columns
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import find
+from replical.learners.handicap.plan import HandicapPlan
+from replical.learners.handicap.proof import PROVEN as IDEAL
+from replical.learners.handicap.proof import HandicapProof
 from replical.learners.plan import Plan
-from replical.learners.result import AnswerError, Enclosing, Result, Rounding, Settling, Verdict
+from replical.learners.result import AnswerError, Enclosing, Proof, Result, Rounding, Settling, Verdict
 from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
 from replical.learners.rounded.plan import RoundedPlan
 from replical.learners.settled.learner import PROVEN
@@ -28,6 +31,7 @@ _TOLD = (
     ACCURATE,
     NEAR,
     PROVEN,
+    IDEAL,
     ENCLOSED,
     SMALL,
     SEPARABLE,
@@ -43,10 +47,10 @@ def error_words(result: Result, protocol: Protocol) -> str:
     if result.measured is not None:
         return f"Error: {_measured_error(result.measured)}."
     more = _reference(protocol)
-    if settling is not None:
+    if (result.proof or settling) is not None:
         hint = "; --measure-error 100 measures the error itself" if plan.measurable else ""
         what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
-        return f"{what}: {_excess_error(settling, more)}{hint}."
+        return f"{what}: {_excess_error(result.proof or settling, more)}{hint}."
     if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
         return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
     bounded = result.sound if rounding is None else rounding.accurate
@@ -81,8 +85,9 @@ def _reference(protocol: Protocol) -> str:
     return "more than the best"
 
 
-def _excess_error(settling: Settling, more: str) -> str:
+def _excess_error(settling: Proof | Settling | None, more: str) -> str:
     """How much more often than the best: an estimate, and a bound where it is certified."""
+    assert settling is not None, "asked where something is proven"
     most = settling.excess_upper
     estimate = min(max(settling.excess, 0.0), 1.0 if most is None else most)
     told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
@@ -103,11 +108,13 @@ def proof_words(result: Result, protocol: Protocol) -> str:
     if verdict is None:
         return _no_proof(result, plan, protocol.parameter("rho"))
     if not verdict.certified:
-        return uncertified_words(verdict, result, plan)
+        return f"{uncertified_words(verdict, result, plan)}{_tolerance_words(result, protocol)}"
     if isinstance(plan, LatticePlan):
         return f"Certified: {lattice_proof(result, plan)}."
     if result.settling is not None:
         return _settled_proof(result.settling, plan)
+    if isinstance(result.proof, HandicapProof):
+        return _handicap_proof(result.proof, plan, protocol)
     proven = 0.0 if result.proven is None else result.proven.rho_proven
     fixed = f" {_fixed_words(plan)}" if result.rounding is not None and result.rounding.fixed else ""
     return (
@@ -177,6 +184,30 @@ def _settled_proof(settling: Settling, plan: Plan) -> str:
     )
 
 
+def _handicap_proof(proof: HandicapProof, plan: Plan, protocol: Protocol) -> str:
+    noiseless = ", if some hypothesis makes no error" if plan.infers else ""
+    whose = "candidate" if protocol.recipe.models else "hypothesis"
+    return (
+        f"Certified: this is the {whose} with the smallest error plus handicap. The chance that {two_of(proof.labs)} are "
+        f"both certified and have different answers is at most {at_most(proof.rho_proven)}{noiseless}."
+    )
+
+
+def _tolerance_words(result: Result, protocol: Protocol) -> str:
+    """What is proven of the public favourite, whoever is left; nothing where there is none, or nothing is proven of it."""
+    proof, plan = result.proof, protocol.plan
+    if not isinstance(proof, HandicapProof) or not isinstance(plan, HandicapPlan):
+        return ""
+    if plan.favourite is None or proof.tolerance is None or proof.tolerance >= 1:
+        return ""
+    first = protocol.recipe.describe(plan.favourite)
+    word = "too" if proof.certified else "all the same"
+    return (
+        f" Proven {word}: {first}, the first of the public order, errs at most {at_most(proof.tolerance, 4)} more than the "
+        f"best (confidence {confidence(proof.beta)})."
+    )
+
+
 def _assumptions(plan: Plan) -> str:
     """What a proof takes for granted."""
     return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""
@@ -217,12 +248,33 @@ def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
         if not settling.certified:
             doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
             yield f"The level asked for is {settling.beta:.3g}, and {doubt} proven."
+    elif isinstance(result.proof, HandicapProof):
+        yield from _handicap_details(result.proof, result, protocol)
     elif result.enclosing is not None:
         yield lattice_details(result.enclosing)
     else:
         yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
     for each in _broken_conditions(result):
         yield f"Not held: {each}."
+
+
+def _handicap_details(proof: HandicapProof, result: Result, protocol: Protocol) -> Iterator[str]:
+    """Who is left, how many items were looked at, and what is proven of the first of a public order."""
+    left = result.survivors.indices
+    names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
+    yield (
+        f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus handicap, except with "
+        f"probability {at_most(proof.beta)}."
+    )
+    yield (
+        f"{count(proof.scanned, 'item')} {plural(proof.scanned, 'was', 'were')} looked at, labels were asked for "
+        f"{100 * proof.asked / max(proof.scanned, 1):.0f}% of them."
+    )
+    if not proof.certified:
+        doubt = "nothing is" if proof.doubt >= 1 else f"only level {at_most(proof.doubt)} is"
+        yield f"The level asked for is {proof.beta:.3g}, and {doubt} proven."
+    elif told := _tolerance_words(result, protocol):
+        yield told.strip()
 
 
 def lattice_details(found: Enclosing) -> str:

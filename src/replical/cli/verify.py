@@ -14,10 +14,10 @@ import typer
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
 from replical.core.files import write_whole
-from replical.core.text import count, plural, two_of
+from replical.core.text import at_most, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate.checks import Check, Verification
-from replical.lab.certificate.compare import Comparison, compare
+from replical.lab.certificate.compare import Common, Comparison, compare
 from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import SCHEMA as CONFIRMATION
@@ -216,7 +216,9 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
     certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
     if comparison.same_items:
         prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
-    if not (comparison.identical or comparison.undecided):
+    if comparison.common is not None and comparison.common.count != 1:
+        _say_common(comparison.common, certificates)
+    elif not (comparison.identical or comparison.undecided):
         told = None if comparison.same_index or not comparison.same_protocol else _who_chose_what(contents, files)
         prose.print(f"Different: {told or comparison.first_difference}.", markup=False, soft_wrap=True)
         if comparison.same_protocol and len(certificates) > 1:
@@ -225,13 +227,52 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
         chosen, labs = certificates[0]["hypothesis"]["description"], len(certificates)
         who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
         who = f"all {labs} files" if comparison.same_items else who
-        prose.print(f"Identical: {who} chose {chosen}.", markup=False, soft_wrap=True)
-        prose.print(_certification(certificates), markup=False, soft_wrap=True)
+        if comparison.common is not None:
+            who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
+            prose.print(
+                f"Identical: {comparison.common.names[0]} alone is left in {who}.", markup=False, soft_wrap=True
+            )
+            _say_together(comparison.common, certificates)
+        else:
+            prose.print(f"Identical: {who} chose {chosen}.", markup=False, soft_wrap=True)
+            prose.print(_certification(certificates), markup=False, soft_wrap=True)
     for each in comparison.confirmations:
         word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
         against = "" if each.against is None else f", against {each.against}"
         prose.print(
             f"{word} by lab {each.lab}: {each.answer}, margin {each.margin:g}, level {each.level:g}{against}.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _say_common(common: Common, certificates: list[dict[str, Any]]) -> None:
+    """Several are left in all labs, or nobody."""
+    if common.count == 0:
+        told = (
+            "Different: nobody is left in all labs. Their items come from different populations, or a condition is broken, "
+            f"except with probability {at_most(common.level)}."
+        )
+    else:
+        names = listing(common.names, common.count)
+        alike = "" if common.alike is None else f", which never differed in loss on {count(common.alike, 'item')}"
+        told = f"Undecided: the answer is one of these {common.count:,}: {names}{alike}."
+    prose.print(told, markup=False, soft_wrap=True)
+    _say_together(common, certificates)
+
+
+def _say_together(common: Common, certificates: list[dict[str, Any]]) -> None:
+    """What the labs have proven together, and by themselves."""
+    certified, labs = sum(body["certified"] for body in certificates), len(certificates)
+    own = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified by {plural(certified, 'itself', 'themselves')}"
+    if common.count:
+        whose = "it is" if common.count == 1 else "one of them is"
+        own = f"Proven together: {whose} the ideal answer, except with probability {at_most(common.level)}; {own}"
+    prose.print(f"{own}.", markup=False, soft_wrap=True)
+    if common.tolerance is not None and common.tolerance < 1:
+        prose.print(
+            f"By the counts of all labs {common.favourite}, the first of the public order, errs at most "
+            f"{at_most(common.tolerance, 4)} more than the best, if the labs drew their items independently.",
             markup=False,
             soft_wrap=True,
         )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 
 from replical.core.exact import Real, fraction, round_down, round_up
@@ -119,3 +120,15 @@ def policy_hash(text: str) -> str:
 def _short(number: str) -> str:
     """Without zeros at the end."""
     return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def listing(names: Sequence[str], total: int) -> str:
+    """Some names of so many.
+
+    Examples
+    --------
+    >>> listing(["a", "b"], 2), listing(["a", "b"], 7)
+    ('a, b', 'a, b and 5 more')
+    """
+    more = total - len(names)
+    return ", ".join(names) + (f" and {more:,} more" if more else "")

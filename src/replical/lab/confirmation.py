@@ -21,7 +21,7 @@ from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.errors import BadCertificate, BadJournal, BadTable
 from replical.lab.certificate import file as certificates
-from replical.lab.certificate.checks import Checks, Verification, check_seal, index_of, same
+from replical.lab.certificate.checks import Checks, Verification, check_seal, index_of
 from replical.lab.certificate.file import TranscriptPart, keys, provenance, read_as, transcript_digest
 from replical.lab.certificate.unchecked import not_checkable, unchecked_at
 from replical.lab.certificate.verify import check_limits, verify
@@ -32,6 +32,7 @@ from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import LabelCounts, Session
 from replical.learners.handicap.confirm import ConfirmPlan, confirm_plan
+from replical.learners.proof import same
 
 SCHEMA = "replical.confirm/1"
 

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
+from replical.core.randomness import SharedRandomness
 from replical.core.text import plural
 from replical.errors import BadProtocol, BadTable
 from replical.lab.columns import name_of
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_labels, read_pool
+from replical.learners.handicap.handicaps import Handicaps
 
 FEW = 50  # fewer items make a rough order
 
@@ -126,8 +128,10 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
             f"{name} is not the public table of the protocol: its fingerprint is {sample.fingerprint[:23]}, the protocol "
             f"says {protocol.public[:23]}; give the table that was published with it"
         )
-    section = protocol.content["prior"]
-    if read_public(source, section["public_column"], protocol.recipe).section != section:
+    section = protocol.preference
+    if section.get("from") == "cover":
+        _check_cover(protocol, sample, name)
+    elif read_public(source, section["public_column"], protocol.recipe).section["order"] != section["order"]:
         raise BadProtocol(
             f"the protocol's order is not the one that {name} makes (fewest errors first, ties by name): it was changed, so "
             "ask whoever published it"
@@ -137,4 +141,26 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
         raise BadTable(
             f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'is', 'are')} in the public table {name}, "
             f"e.g. {min(both)!r:.60}: take those rows out of the pool, the order must not depend on items that a lab scans"
+        )
+
+
+def cover_section(items: LabPool, shared: SharedRandomness, radius: float) -> dict[str, Any]:
+    """What a protocol says of a cover of its class on public unlabelled items."""
+    members = Handicaps.cover(items.recipe.C, items.items, radius=radius, shared=shared).values
+    assert members is not None, "a cover has members"
+    return {
+        "from": "cover",
+        "members": members.tolist(),
+        "radius": radius,
+        "public": items.fingerprint,
+        "public_items": len(items),
+    }
+
+
+def _check_cover(protocol: Protocol, items: LabPool, name: str) -> None:
+    section = protocol.preference
+    if cover_section(items, protocol.shared, section["radius"])["members"] != section["members"]:
+        raise BadProtocol(
+            f"the protocol's cover is not the one that {name} makes with its string: it was changed, so ask whoever "
+            "published it"
         )

@@ -15,7 +15,7 @@ from typing import Any
 from replical.core.canonical import is_digest
 from replical.errors import BadJournal, BadRegistration, BadUsage
 from replical.lab.certificate import file as certificates
-from replical.lab.certificate.checks import Check, Checks, check_seal, same
+from replical.lab.certificate.checks import Check, Checks, check_seal
 from replical.lab.certificate.unchecked import PUBLISHED, not_checkable
 from replical.lab.certificate.verify import check_signature
 from replical.lab.journal.journal import Event, Journal
@@ -33,6 +33,7 @@ from replical.lab.journal.owner import (
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
+from replical.learners.proof import same
 
 PARTS = (*BODY, "digest", "provenance")
 REGISTERED = "registered: "  # how the checks are named

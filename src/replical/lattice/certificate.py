@@ -20,9 +20,6 @@ from replical.lab.certificate.checks import (
     check_hypothesis,
     check_summary,
     index_of,
-    is_count,
-    is_number,
-    same,
 )
 from replical.lab.certificate.file import EnclosingPart, HypothesisSet, condition_part, shared_of
 from replical.lab.protocol import Protocol
@@ -30,6 +27,7 @@ from replical.lattice.cones import cells_of, crossings_of
 from replical.lattice.learner import CONTRADICTED, SEPARABLE, own_conditions
 from replical.lattice.linear import Linear
 from replical.lattice.plan import LatticePlan
+from replical.learners.proof import is_count, is_number, same
 from replical.learners.result import Enclosing, Result
 
 _ROOM = 1e-3  # by which doubles and the lattice's axes may be off

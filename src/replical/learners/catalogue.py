@@ -367,6 +367,7 @@ _HANDICAP = Record(
     weighs=True,
     paper=None,
     tight="replical.learners.handicap.plan:handicap",
+    family="replical.learners.handicap.certificate",
     needs=frozenset({"rho"}),
     options=frozenset({"a", "b", "batch", "labs", "nu"}),
     parent="a2",

@@ -15,7 +15,7 @@ from math import ceil as ceil_of
 from math import log2
 from typing import Literal, Self
 
-from replical.classes.base import HypothesisClass, class_size
+from replical.classes.base import HypothesisClass, Indices, class_size
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import ceil, fraction, ln
 from replical.core.randomness import SharedRandomness
@@ -67,6 +67,15 @@ class Plan:
     def measurable(self) -> bool:
         """Does a run leave items on which its answer does not depend, so that its errors can be counted there?"""
         return False
+
+    @property
+    def infers(self) -> bool:
+        """Do rounds tell of all who are consistent, and not of the survivors alone?"""
+        return False
+
+    def members(self, shared: SharedRandomness) -> Indices | None:
+        """Who may be the answer, by number, where that is not everybody in the class."""
+        return None
 
     def __getitem__(self, name: str) -> Fraction:
         return self._values[name]

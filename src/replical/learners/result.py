@@ -98,7 +98,7 @@ class Result:
     @property
     def answer_error(self) -> AnswerError | None:
         """How often the answer errs: measured, or as far as the proof tells; None where nothing is known."""
-        each = self.settling
+        each = self.proof or self.settling
         if self.measured is not None or each is None or each.excess_upper is None:
             return self.measured
         level = min(1.0, 2 * each.beta)
@@ -107,10 +107,11 @@ class Result:
     @property
     def items_scanned(self) -> int | None:
         """Items of the private order that were looked at, those to measure the error included; None for all."""
-        if self.settling is None or self.ball is not None:  # distances are measured on all of them
+        found = self.proof or self.settling
+        if found is None or self.ball is not None:  # distances are measured on all of them
             return None
         more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
-        return self.settling.scanned + more
+        return found.scanned + more
 
     @property
     def choices(self) -> NDArray[np.int64]:
@@ -231,6 +232,26 @@ class Proof(Protocol):
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """What the guarantee needs, and whether it held."""
+        ...
+
+    @property
+    def beta(self) -> float:
+        """The level of this lab."""
+        ...
+
+    @property
+    def excess(self) -> float:
+        """An estimate of how much more the answer errs than the best."""
+        ...
+
+    @property
+    def excess_upper(self) -> float | None:
+        """A bound on it at the level 2β, where there is one."""
+        ...
+
+    @property
+    def scanned(self) -> int:
+        """Items looked at."""
         ...
 
     @property

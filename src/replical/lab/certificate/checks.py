@@ -8,7 +8,6 @@ over something known, and everything else follows from it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,6 +33,8 @@ from replical.lab.certificate.file import (
     TranscriptPart,
     VerdictPart,
     condition_part,
+    family_of,
+    indices_of,
     keys,
     ranges_of,
     seal,
@@ -43,11 +44,13 @@ from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 from replical.lab.sessions.session import LabelCounts
 from replical.learners.base import MASSES
-from replical.learners.catalogue import find
+from replical.learners.catalogue import find, load
+from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.paper.a2 import A2Plan, A2RoundsPlan, AgnosticRoundsPlan
 from replical.learners.paper.boosting import FREQUENT, BoostedPlan
 from replical.learners.paper.cal import CALPlan
 from replical.learners.plan import Condition, Plan, RoundsPlan, SamplePlan
+from replical.learners.proof import Claim, is_count, is_number, same
 from replical.learners.result import STOP
 from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
 from replical.learners.rounded.plan import RoundedPlan
@@ -150,50 +153,6 @@ class Checks:
         return Verification(level=level, checks=tuple(self.done))
 
 
-def same(claim: Any, result: Any) -> str | None:
-    """Nothing if both are written alike, else how they differ."""
-    if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):  # 1 is neither 1.0 nor true here
-        return None
-    apart = [*_differences("", claim, result)] or [_difference(claim, result)]
-    more = f"; and {len(apart) - _LISTED} more" if len(apart) > _LISTED else ""
-    return "; ".join(apart[:_LISTED]) + more
-
-
-_LISTED = 3  # differences that are named
-
-
-def _differences(where: str, claim: Any, result: Any) -> Iterator[str]:
-    """What differs, each with its place; of what has parts the parts that differ, where they are the same parts."""
-    if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):
-        return
-    if isinstance(claim, Mapping) and isinstance(result, Mapping):
-        for key in [*claim, *(key for key in result if key not in claim)]:
-            yield from _differences(_path(where, str(key)), claim.get(key), result.get(key))
-    elif isinstance(claim, list | tuple) and isinstance(result, list | tuple) and len(claim) == len(result) > 1:
-        for number, (mine, theirs) in enumerate(zip(claim, result, strict=True), 1):
-            name = mine.get("name", "") if isinstance(mine, Mapping) else ""
-            yield from _differences(_path(where, repr(name) if name else f"number {number}"), mine, theirs)
-    else:
-        yield f"{where}{': ' if where else ''}{_difference(claim, result)}"
-
-
-def _difference(claim: Any, result: Any) -> str:
-    return f"the certificate says {_short(claim)}, recomputed {_short(result)}"
-
-
-def _path(where: str, part: str) -> str:
-    return f"{where}, {part}" if where else part
-
-
-_WORDS = {None: "nothing", True: "yes", False: "no"}
-
-
-def _short(value: Any) -> str:
-    text = _WORDS[value] if value is None or isinstance(value, bool) else str(value)
-    most = 19 if text.startswith("sha256:") else 60
-    return text if len(text) <= most else f"{text[:most]}.."
-
-
 def check_seal(certificate: Mapping[str, Any]) -> str | None:
     """Does the provenance have its parts, and is the seal that of digest and provenance?"""
     provenance = certificate["provenance"]
@@ -207,7 +166,7 @@ def check_parts(body: Mapping[str, Any]) -> str | None:
     """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
     more = {"verdict", "answer_error"} if record.certifies and not record.rounds else set()
-    more |= {"settling" if record.lists else "enclosing"} if more else set()
+    more |= {"enclosing" if not record.lists else "proof" if record.family else "settling"} if more else set()
     return same(sorted(body), sorted(keys(Body) | more | (_PERHAPS & set(body))))
 
 
@@ -219,6 +178,8 @@ def check_shape(body: Mapping[str, Any]) -> str | None:
     wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
     wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
     wrong += [name for name, part in _OPTIONAL.items() if body.get(name) is not None and set(body[name]) != keys(part)]
+    if "proof" in body and set(body["proof"]) != keys(load(f"{find(body['protocol']['learner']['name']).family}:Part")):
+        wrong.append("proof")
     wrong += ["summary" for each in body["pool"]["summary"] if set(each) != keys(SummaryPart)]
     if wrong:
         return f"{wrong[0]} has other parts than it must have"
@@ -261,16 +222,6 @@ def _counts(body: Mapping[str, Any]) -> list[Any]:
     if body.get("answer_error") is not None:
         counts += [body["answer_error"][key] for key in ("labels", "skipped")]
     return counts
-
-
-def is_number(value: Any) -> bool:
-    """A number, and not true or false."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def is_count(value: Any) -> bool:
-    """A whole number of at least 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def check_protocol(body: Mapping[str, Any]) -> str | None:
@@ -378,11 +329,14 @@ def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     for each in choosing:
         if wrong := _check_round(each, plan, n, total):
             return f"round {each['round']}: {wrong}"
-    if choosing and choosing[0]["survivors"] != n:
-        return f"the first round begins with {choosing[0]['survivors']} hypotheses, the class has {n}"
-    if choosing and choosing[0]["disagreement"][0] < _least_disputed(body) and total == items:
+    members = None if plan.infers else plan.members(protocol.shared)
+    first = n if members is None else len(members)
+    if choosing and choosing[0]["survivors"] != first:
+        return f"the first round begins with {choosing[0]['survivors']} hypotheses, and there are {first}"
+    least = _least_disputed(body) if members is None else 0
+    if choosing and choosing[0]["disagreement"][0] < least and total == items:
         return "hypotheses of the summary differ on more items than are disputed in the first round"
-    if protocol.record.shrinks and (wrong := _check_shrinking(body, choosing)):
+    if protocol.record.shrinks and (wrong := _check_shrinking(body, choosing, infers=plan.infers)):
         return wrong
     scanned = sum(each["scanned"] for each in body["rounds"])
     if scanned > askable_items(plan, items):
@@ -435,7 +389,7 @@ def _least_disputed(body: Mapping[str, Any]) -> int:
     return max((max(column) - min(column) for column in columns), default=0)
 
 
-def _check_shrinking(body: Mapping[str, Any], rounds: Rounds) -> str | None:
+def _check_shrinking(body: Mapping[str, Any], rounds: Rounds, *, infers: bool) -> str | None:
     """Survivors become fewer, and what they dispute with them; the same survivors dispute the same."""
     seen = [(each["survivors"], each["disagreement"][0]) for each in rounds]
     for (before, disputed), (after, left) in pairwise(seen):
@@ -445,7 +399,7 @@ def _check_shrinking(body: Mapping[str, Any], rounds: Rounds) -> str | None:
             return "the disagreement of survivors grows"
         if after == before and left != disputed:
             return "the same survivors disagree on another number of items"
-    if seen and body["survivors"]["count"] > seen[-1][0]:
+    if seen and body["survivors"]["count"] > seen[-1][0] and not infers:
         return "the number of survivors grows"
     stop = next((each for each in body["conditions"] if each["name"] == STOP), None)
     if seen and stop is not None and stop["value"] > seen[-1][1] / rounds[-1]["disagreement"][1]:
@@ -464,7 +418,7 @@ def _check_schedule(plan: Plan, rounds: Rounds) -> str | None:
         opened = [base.opens(sum(drawn[:number])) for number in range(len(drawn))]
         if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
             return "the plan asks for other numbers of labels per round"
-    elif isinstance(base, SettledPlan):
+    elif isinstance(base, SettledPlan | HandicapPlan):
         return _check_blocks(base, rounds)
     elif isinstance(base, SamplePlan):
         return same([[each["drawn"], each["scanned"]] for each in rounds], [[base.k, base.k]])
@@ -491,7 +445,7 @@ def _check_loop(plan: RoundsPlan, rounds: Rounds) -> str | None:
     return f"the plan's last sample has {size} items"
 
 
-def _check_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
+def _check_blocks(plan: SettledPlan | HandicapPlan, rounds: Rounds) -> str | None:
     """At most a batch, and never longer idle than the plan allows."""
     asked, idle = 0, plan.integer("idle")
     for each in rounds:
@@ -538,6 +492,17 @@ def check_conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
 
 
+def claim_of(body: Mapping[str, Any], protocol: Protocol) -> Claim:
+    """What a certificate says, for whoever knows how its learner proves."""
+    return Claim(
+        body=body,
+        plan=protocol.plan,
+        shared=protocol.shared,
+        survivors=indices_of(body["survivors"], len(protocol.recipe.C)),
+        rounds=split_rounds(body)[0],
+    )
+
+
 def value_of(body: Mapping[str, Any], name: str) -> float:
     """What a condition says was found."""
     return float(_condition(body, name)["value"])
@@ -553,6 +518,8 @@ def _condition(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 def _own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...] | None:
     """The learner's own conditions, recomputed; None where nobody knows how."""
     plan = protocol.plan
+    if "proof" in body:
+        return family_of(protocol).conditions(claim_of(body, protocol))
     if isinstance(plan, RoundedPlan):
         return _rounding_conditions(body, plan)
     if isinstance(plan, IdealPlan):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from replical.errors import BadUsage
+from replical.lab.certificate.file import overlap, ranges_of
+from replical.lab.protocol import Protocol
+from replical.learners.handicap.certificate import joint_tolerance
+from replical.learners.handicap.plan import HandicapPlan
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
 
@@ -23,6 +28,39 @@ class ConfirmationOutcome:
     margin: float
     level: float
     against: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Common:
+    """Who is left in every lab: proven to contain the answer, whoever was certified.
+
+    Attributes
+    ----------
+    count
+        How many are left in all of them.
+    members
+        The first of them, by number, and their `names`.
+    level
+        Kβ: the answer is not among them with at most this probability.
+    tolerance, favourite
+        The first of the public order errs at most so much more than the best, by the counts of all labs together; None where
+        there is no order, or the labs are not known to be independent.
+    alike
+        Items on which two that are left never differed in loss, in all labs together; None where that is not told.
+    """
+
+    count: int
+    members: tuple[int, ...]
+    names: tuple[str, ...]
+    level: float
+    tolerance: float | None
+    favourite: str | None
+    alike: int | None
+
+    @property
+    def answer(self) -> int | None:
+        """The one that is left; None where there are several, or none."""
+        return self.members[0] if self.count == 1 else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +83,8 @@ class Comparison:
     # alike; else None
     # pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other
     same_items: tuple[tuple[int, int], ...] = ()
+    # who is left in all labs, where each publishes a set that is proven to contain the answer; None elsewhere
+    common: Common | None = None
 
     @property
     def replicated(self) -> bool:
@@ -55,6 +95,8 @@ class Comparison:
     def undecided(self) -> bool:
         """Is nothing different, but some lab could not decide?"""
         refuted = any(each.outcome == "refuted" for each in self.confirmations)
+        if self.common is not None and self.common.count != 1:
+            return self.common.count > 1 and not refuted
         return self.same_protocol and self.same_index and not self.identical and not refuted
 
 
@@ -70,9 +112,13 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     _check_names(bodies)
     answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
     indices = [None if each is None else each["index"] for each in answers]
-    same_protocol, same_index = len(set(protocols)) == 1, len(set(indices)) == 1
+    same_protocol = len(set(protocols)) == 1
     runs = [body for body in bodies if "answer" not in body]
-    if same_protocol:
+    common = _common(runs) if same_protocol and runs and all("proof" in body for body in runs) else None
+    if common is not None and common.answer is not None:
+        indices = [index if "answer" in body else common.answer for index, body in zip(indices, bodies, strict=True)]
+    same_index = len(set(indices)) == 1
+    if same_protocol and common is None:
         _check_number(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
     same_items = tuple(_repeats([body["pool"].get("fingerprint") for body in bodies]))
@@ -82,18 +128,61 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         warning = f"the pools look as if they came from different distributions (p = {p:.2g}): {promised}"
     confirmations = tuple(_confirmation(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
     held = all(each.outcome == "confirmed" for each in confirmations)
-    identical = same_protocol and same_index and indices[0] is not None and held
+    alone = common is None or common.count == 1
+    identical = same_protocol and same_index and indices[0] is not None and held and alone
     return Comparison(
         identical=identical,
         same_protocol=same_protocol,
         same_index=same_index,
         same_distribution_p=p,
-        first_difference=None if identical else _difference(bodies, protocols, indices, confirmations),
+        first_difference=None if identical else _difference(bodies, protocols, indices, confirmations, common),
         warning=warning,
         confirmations=confirmations,
         labs=tuple(body.get("lab") for body in bodies),
         same_items=same_items,
+        common=common,
     )
+
+
+_NAMED = 10  # of those left in all labs
+
+
+def _common(runs: Sequence[Any]) -> Common:
+    """Who is left in every lab; each contains the answer at its own level, however the labs depend on each other."""
+    protocol = Protocol.of(runs[0]["protocol"])
+    plan, n = protocol.plan, len(protocol.recipe.C)
+    assert isinstance(plan, HandicapPlan), "who else publishes such a set?"
+    left = ranges_of(runs[0]["survivors"], n)
+    for body in runs[1:]:
+        left = overlap(left, ranges_of(body["survivors"], n))
+    members = tuple(islice((h for low, high in left for h in range(low, high + 1)), _NAMED))
+    first = plan.favourite
+    alone = any(any(_repeats(marks)) for marks in _marks(runs))
+    tolerance = None if alone else joint_tolerance(plan, [body["proof"] for body in runs])
+    return Common(
+        count=sum(high - low + 1 for low, high in left),
+        members=members,
+        names=tuple(protocol.recipe.describe(h) for h in members),
+        level=min(1.0, len(runs) * float(plan["beta"])),
+        tolerance=tolerance,
+        favourite=None if tolerance is None or first is None else protocol.recipe.describe(first),
+        alike=_alike(runs, members, first),
+    )
+
+
+def _marks(runs: Sequence[Any]) -> Iterator[list[str | None]]:
+    """What two independent labs do not have in common."""
+    yield [body["pool"]["fingerprint"] for body in runs]
+    yield [body.get("lab") for body in runs]
+
+
+def _alike(runs: Sequence[Any], members: Sequence[int], first: int | None) -> int | None:
+    """Items on which two that are left never differed in loss; it is told where one of them is the first of an order."""
+    if len(members) != 2 or first not in members or any(body["proof"]["counts"] is None for body in runs):
+        return None
+    other = members[1] if members[0] == first else members[0]
+    rows = [body["proof"]["counts"][other] for body in runs]
+    return None if any(any(row[1:]) for row in rows) else sum(row[0] for row in rows)
 
 
 def _repeats(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
@@ -125,7 +214,7 @@ def _check_names(bodies: Sequence[Any]) -> None:
     """Names of labs are their own: a lab that answers one protocol twice is counted once."""
     places: dict[tuple[str, str], int] = {}
     for number, body in enumerate(bodies, 1):
-        if "lab" in body:
+        if "lab" in body and "proof" not in body:  # of those sets each counts as a lab, whosever it is
             first = places.setdefault((body["protocol_fingerprint"], body["lab"]), number)
             if first < number:
                 raise BadUsage(f"files {first} and {number} are both of the lab {body['lab']!r}: give one file a lab")
@@ -165,12 +254,23 @@ def _name(body: Mapping[str, Any]) -> str:
 
 
 def _difference(
-    bodies: Sequence[Any], protocols: list[str], indices: list[int | None], confirmations: Sequence[ConfirmationOutcome]
+    bodies: Sequence[Any],
+    protocols: list[str],
+    indices: list[int | None],
+    confirmations: Sequence[ConfirmationOutcome],
+    common: Common | None,
 ) -> str:
     for number, body in enumerate(bodies):
         if protocols[number] != protocols[0]:
             where = ", ".join(_differing_keys(bodies[0]["protocol"], body["protocol"])) or "keys"
             return f"{_which(number, body)} follows another protocol than the first: they differ in {where}"
+    if common is not None and common.count == 0:
+        return (
+            "no hypothesis is left in all labs, so their items come from different populations, or a condition is broken, "
+            f"except with probability {common.level:g}"
+        )
+    if common is not None and common.count > 1:
+        return f"{common.count:,} hypotheses are left in all labs"
     for number, index in enumerate(indices):
         if index is None:
             return f"{_which(number, bodies[number])} has no answer: no heavy hitter was found"

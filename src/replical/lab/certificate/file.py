@@ -17,6 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from importlib import import_module
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -36,6 +37,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import LabelCounts, Session, transcript
 from replical.learners.catalogue import load
 from replical.learners.plan import Condition, Plan
+from replical.learners.proof import Family
 from replical.learners.result import Proven, Result, Settling
 
 SCHEMA = "replical.certificate/1"
@@ -71,13 +73,14 @@ class Body(RequiredBody, total=False):
     """Everything that is digested.
 
     `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
-    took part in its private seed, `settling` is that of a settled
-    run and `enclosing` that of a lattice; both have the last two.
+    took part in its private seed, `proof` is what the family of a handicap wrote, `settling` is that of a settled run and
+    `enclosing` that of a lattice; these have the last two.
     """
 
     lab: str
     registration: str
     beacon: str
+    proof: Mapping[str, Any]
     settling: SettlingPart
     enclosing: EnclosingPart
     verdict: VerdictPart
@@ -281,11 +284,13 @@ def body_of(session: Session) -> Body:
         body["registration"] = ledger.registration["digest"]
     if ledger.beacon is not None:
         body["beacon"] = ledger.beacon
-    if (result.settling or result.enclosing) is not None and result.verdict is not None:
+    if (result.proof or result.settling or result.enclosing) is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
         if result.settling is not None:
             body["settling"] = settling_part(result.settling)
-        if protocol.record.family:
+        if result.proof is not None:
+            body["proof"] = family_of(protocol).part_of(result.proof)
+        if not protocol.record.lists:
             body["enclosing"] = load(f"{protocol.record.family}:part")(protocol, result)
         error = result.answer_error
         body["answer_error"] = None if error is None else cast(AnswerErrorPart, asdict(error))
@@ -294,10 +299,15 @@ def body_of(session: Session) -> Body:
 
 def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
     """Who is left, and whom the shared order chose from."""
-    if protocol.record.family:
+    if not protocol.record.lists:
         left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
         return left(protocol, result)
     return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.choices)}
+
+
+def family_of(protocol: Protocol) -> Family:
+    """The module that writes and checks what the protocol's learner proves."""
+    return cast(Family, import_module(protocol.record.family))
 
 
 def settling_part(settling: Settling) -> SettlingPart:
@@ -399,6 +409,23 @@ def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -
     starts = [low for low, _ in outer]
     places = [bisect_right(starts, low) - 1 for low, _ in inner]
     return all(place >= 0 and high <= outer[place][1] for place, (_, high) in zip(places, inner, strict=True))
+
+
+def overlap(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The numbers that two lists of ascending ranges have in common.
+
+    Examples
+    --------
+    >>> overlap([(1, 4), (7, 9)], [(0, 2), (4, 8)])
+    [(1, 2), (4, 4), (7, 8)]
+    """
+    found, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        low, high = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+        if low <= high:
+            found.append((low, high))
+        i, j = (i + 1, j) if one[i][1] < other[j][1] else (i, j + 1)
+    return found
 
 
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:

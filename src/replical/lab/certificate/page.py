@@ -115,7 +115,9 @@ def _labels_asked(body: Mapping[str, Any]) -> str:
     error = body.get("answer_error")
     if error is None or error["labels"] == 0:
         return str(body["labels"]["asked"])
-    return f"{body['settling']['asked']} for the choice, {error['labels']} for its error"
+    return (
+        f"{body['proof' if 'proof' in body else 'settling']['asked']} for the choice, {error['labels']} for its error"
+    )
 
 
 def _verdict(body: Mapping[str, Any]) -> str:
@@ -143,6 +145,8 @@ def _pair_promise(body: Mapping[str, Any]) -> str:
 
 def _facts(body: Mapping[str, Any]) -> dict[str, str]:
     """What a run knows besides, by the kind of its proof."""
+    if "proof" in body:
+        return _proof_facts(body)
     if "settling" in body:
         return _settling_facts(body)
     return _enclosing_facts(body) if "enclosing" in body else _survivor_facts(body)
@@ -181,6 +185,38 @@ def _survivor_facts(body: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def _proof_facts(body: Mapping[str, Any]) -> dict[str, str]:
+    """Who is left, at which level, and how good the answer is."""
+    part, error = body["proof"], body["answer_error"]
+    facts = {
+        "ideal answer": "the hypothesis with the smallest error plus public handicap",
+        "survivors": f"{count(body['survivors']['count'], 'hypothesis', 'hypotheses')}, proven to contain the ideal answer",
+        "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
+        "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
+    }
+    if part["tolerance"] is not None and part["tolerance"] < 1:
+        facts["tolerance"] = (
+            f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the best, at level "
+            f"{part['beta']:g}"
+        )
+    if part["excess_upper"] is not None:
+        plain = not _costs(body["protocol"]["labels"])
+        facts["excess error" if plain else "excess loss, in costliest errors"] = (
+            f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
+        )
+    return facts | _error_facts(error)
+
+
+def _error_facts(error: Mapping[str, Any] | None) -> dict[str, str]:
+    """The answer's own error, where it was measured."""
+    if error is None or error["of"] != "error":
+        return {}
+    return {
+        "error": f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} "
+        f"and {at_most(error['high'])} at level {error['level']:g}"
+    }
+
+
 def _settling_facts(body: Mapping[str, Any]) -> dict[str, str]:
     """What a run of Settled knows besides."""
     part, error = body["settling"], body["answer_error"]
@@ -196,12 +232,7 @@ def _settling_facts(body: Mapping[str, Any]) -> dict[str, str]:
         facts["excess error" if plain else "excess loss, in costliest errors"] = (
             f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
         )
-    if error is not None and error["of"] == "error":
-        facts["error"] = (
-            f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} and "
-            f"{at_most(error['high'])} at level {error['level']:g}"
-        )
-    return facts
+    return facts | _error_facts(error)
 
 
 def _why_not(body: Mapping[str, Any]) -> str:

@@ -17,9 +17,10 @@ import numpy as np
 
 from replical.bounds.betting import share_interval
 from replical.core.exact import fraction
-from replical.lab.certificate.checks import is_number, measured_items, same, split_rounds, value_of
+from replical.lab.certificate.checks import measured_items, split_rounds, value_of
 from replical.lab.certificate.file import ranges_of, within
 from replical.lab.protocol import Protocol
+from replical.learners.proof import is_number, same
 from replical.learners.rounded.learner import ACCURATE, NEAR
 from replical.learners.rounded.plan import RoundedPlan
 from replical.learners.rounded.proof import OwnBound

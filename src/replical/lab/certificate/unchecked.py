@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replical.lab.certificate.checks import Check, decided_by_labels
+from replical.lab.certificate.checks import Check, claim_of, decided_by_labels
+from replical.lab.certificate.file import family_of
 from replical.lab.protocol import Protocol
 from replical.learners.base import Prover
 from replical.learners.catalogue import find
@@ -85,7 +86,10 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
         why="the file holds digests of them",
         needs="journal",
     )
-    if isinstance(plan, RoundedPlan):
+    if "proof" in body:
+        for each in family_of(protocol).beliefs(claim_of(body, protocol)):
+            yield not_checkable(each.name, *each.fields, why=_LABELS, needs="journal")
+    elif isinstance(plan, RoundedPlan):
         yield from _rounding_beliefs(body, protocol, plan)
     elif isinstance(plan, IdealPlan):
         yield from _settling_beliefs(body)

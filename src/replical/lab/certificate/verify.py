@@ -39,15 +39,16 @@ from replical.lab.certificate.checks import (
     check_shape,
     check_summary,
     check_winner,
+    claim_of,
     index_of,
     measured_items,
-    same,
     split_rounds,
     value_of,
 )
 from replical.lab.certificate.file import (
     body_of,
     condition_part,
+    family_of,
     indices_of,
     plan_of,
     set_of,
@@ -73,6 +74,7 @@ from replical.learners.base import Prover
 from replical.learners.catalogue import find, load
 from replical.learners.paper.a2 import A2Plan
 from replical.learners.paper.cal import CALPlan
+from replical.learners.proof import same
 from replical.learners.result import STOP
 from replical.learners.rounded.learner import NEAR
 from replical.learners.rounded.plan import RoundedPlan
@@ -133,7 +135,7 @@ def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) ->
     check_registration(checks, body, protocol)
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
     readable = checks("the protocol can be run on so many items", lambda: check_items(body, protocol))
-    if protocol.record.family:
+    if not protocol.record.lists:
         by_itself: Callable[[Checks, Mapping[str, Any], Protocol], bool] = load(f"{protocol.record.family}:by_itself")
         return by_itself(checks, body, protocol) and readable
     readable &= checks("survivors and kept are sets of hypotheses", lambda: check_sets(body, protocol))
@@ -151,6 +153,9 @@ def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) ->
     if not find(plan.learner).certifies:
         claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
         checks("nothing is certified", lambda: same(claim, (False, False, None, None)))
+    elif protocol.record.family:
+        for name, test in family_of(protocol).tests(claim_of(body, protocol)):
+            checks(name, test)
     elif find(plan.learner).rounds:
         checks("what is proven is what is certified", lambda: rounded_proof(body, protocol))
     else:
@@ -228,7 +233,8 @@ def check_limits(body: Any, *, deeply: bool = False) -> None:
         n = len(Protocol(protocol).recipe.C)
     except (ReplicalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return
-    most = _MEASURED if deeply or "yardstick" in protocol else _ALONE
+    handicaps = isinstance(protocol.get("learner"), Mapping) and protocol["learner"].get("name") == "handicap"
+    most = _MEASURED if deeply or handicaps or "yardstick" in protocol else _ALONE
     if n > most:
         raise _too_much(f"{n:,} hypotheses", most)
 
@@ -261,8 +267,9 @@ class PoolChecks:
 
     @cached_property
     def whole(self) -> VersionSpace:
-        """The class on these items."""
-        return self.pool.version_space()
+        """Who may be the answer, on these items."""
+        members, everybody = self.protocol.plan.members(self.protocol.shared), self.pool.version_space()
+        return everybody if members is None or self.protocol.plan.infers else everybody.restrict(members)
 
     @cached_property
     def survivors(self) -> VersionSpace:
@@ -297,7 +304,8 @@ class PoolChecks:
 
     def _check_disagreement(self) -> str | None:
         """The first round begins with the whole class; no later one has less to disagree on than those who survive."""
-        rounds, shrinks, most = split_rounds(self.body)[0], self.protocol.record.shrinks, self.whole.disagreement_weight
+        rounds, most = split_rounds(self.body)[0], self.whole.disagreement_weight
+        shrinks = self.protocol.record.shrinks and not self.protocol.plan.infers
         last = self.survivors.disagreement_weight if shrinks else 0
         for each in rounds:
             count, everyone = each["disagreement"][0], each["survivors"] == self.whole.size

@@ -126,14 +126,17 @@ class HandicapPlan(BettingPlan):
     def terms(self, shared: SharedRandomness) -> tuple[Indices, Indices, Indices]:
         """The candidates, ascending, their handicaps in units of 2⁻⁴⁰, and their places where scores are equal."""
         every = np.arange(self.n, dtype=np.int64)
-        if self.handicaps is not None and self.handicaps.source == "cover":
-            assert self.handicaps.values is not None, "a cover has members"
-            members = self.handicaps.values
+        members = self.members(shared)
+        if members is not None:
             return members, np.zeros(len(members), dtype=np.int64), members
         if self.source == "order":
             assert self.prior.places is not None, "a strict order has places"
             return every, by_order(self.prior.places, self.threshold(shared)), self.prior.places
         return every, self._units(shared), every
+
+    def members(self, shared: SharedRandomness) -> Indices | None:
+        """The members of a cover, ascending; None where every hypothesis is a candidate."""
+        return self.handicaps.values if self.handicaps is not None and self.handicaps.source == "cover" else None
 
     def _units(self, shared: SharedRandomness) -> Indices:
         if self.handicaps is not None:
@@ -166,6 +169,16 @@ class HandicapPlan(BettingPlan):
     def stakes(self) -> tuple[float, ...]:
         """λ."""
         return tuple(map(float, STAKES))
+
+    @property
+    def measurable(self) -> bool:
+        """What it has not looked at is fresh; where errors are not all alike nothing is measured."""
+        return self.losses is None
+
+    @property
+    def infers(self) -> bool:
+        """Labels are inferred where all consistent hypotheses agree: then rounds tell of these, and not of the survivors."""
+        return self.noiseless
 
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` this plan was not made for."""

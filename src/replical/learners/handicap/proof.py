@@ -32,7 +32,7 @@ PROVEN = "the answer is proven to be the ideal one"
 LABELLED = "of the items on which candidates differ at least as many were labelled as could not be"
 DIGITS = 10**6  # levels are rounded up to this
 MOST_COUNTED = 10_000  # candidates whose counts are told
-_STEPS = 64  # of [0, ε] for excess_upper
+STEPS = 64  # of [0, ε] for excess_upper
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
 _FINEST = Decimal("0.001")
 _MOST = 10**7  # items beyond which nobody goes
@@ -168,13 +168,13 @@ class History:
         gaps = units - units[column]
 
         def holds(k: int) -> bool:
-            x = plan.epsilon * k / _STEPS
+            x = plan.epsilon * k / STEPS
             allowed = gaps <= int(x * UNIT)
             allowed[column] = True
             return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
 
         with decimals():
-            return up(decimal(plan.epsilon * _first(holds, _STEPS) / _STEPS))
+            return up(decimal(plan.epsilon * _first(holds, STEPS) / STEPS))
 
     def tolerance(self) -> float | None:
         """U: the first of a public order is proven to be within so much of the best; None without an order."""

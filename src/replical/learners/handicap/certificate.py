@@ -1,0 +1,269 @@
+"""What the certificate of a run of Handicap says beside what all say: its part, what follows from it, what is believed.
+
+The level follows from labels that a file does not hold; what no labels can have led to is found out here. With a public
+order the counts are published from which the tolerance follows, and it is computed again. A test returns nothing if all is
+well, and a sentence if not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from math import exp, inf, log, log1p
+from typing import Any, TypedDict
+
+import numpy as np
+
+from replical.bounds.betting import share_interval
+from replical.core.exact import decimal, decimals
+from replical.learners.handicap.bets import Accounts
+from replical.learners.handicap.handicaps import UNIT
+from replical.learners.handicap.plan import HandicapPlan
+from replical.learners.handicap.proof import (
+    DIGITS,
+    LABELLED,
+    MOST_COUNTED,
+    PROVEN,
+    STEPS,
+    HandicapProof,
+    tolerance_of,
+    up,
+)
+from replical.learners.plan import Condition, Plan
+from replical.learners.proof import Belief, Claim, Test, is_count, is_share, same
+
+_STEP = 1 / DIGITS
+_ROOM = 1e-5  # by which wealth in doubles and in logarithms may differ
+
+
+class Part(TypedDict):
+    """What a run of Handicap knows.
+
+    ``excess`` is an estimate; ``excess_upper`` a bound, null where the answer is not certified; ``tolerance`` and the
+    ``counts`` it follows from are null without a public order.
+    """
+
+    beta: float
+    doubt: float
+    asked: int
+    scanned: int
+    skipped: int
+    excess: float
+    excess_upper: float | None
+    tolerance: float | None
+    counts: list[list[int]] | None
+
+
+def part_of(proof: HandicapProof) -> Part:
+    """What a run knows, as it is written."""
+    return {
+        "beta": proof.beta,
+        "doubt": proof.doubt,
+        "asked": proof.asked,
+        "scanned": proof.scanned,
+        "skipped": proof.skipped,
+        "excess": proof.excess,
+        "excess_upper": proof.excess_upper,
+        "tolerance": proof.tolerance,
+        "counts": None if proof.counts is None else [list(row) for row in proof.counts],
+    }
+
+
+def conditions(claim: Claim) -> tuple[Condition, ...]:
+    """The level reached, and items that nobody could label."""
+    part, beta = claim.part, float(claim.plan["beta"])
+    asked, skipped = part["asked"], part["skipped"]
+    return (
+        Condition(name=PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"]),
+        Condition(name=LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked),
+    )
+
+
+def tests(claim: Claim) -> Iterator[tuple[str, Test]]:
+    """What the file alone shows."""
+    yield "what is proven is what is certified", lambda: _levels(claim)
+    yield "labels and items looked at add up", lambda: _counts(claim)
+    yield "so many items and labels can have proven it", lambda: _reach(claim)
+    yield "the tolerance follows from the counts", lambda: _tolerance(claim)
+    yield "error and excess are possible", lambda: _bounds(claim)
+
+
+def beliefs(claim: Claim) -> Iterator[Belief]:
+    """What only labels show."""
+    part = [f"proof.{key}" for key in Part.__annotations__ if key not in ("beta", "excess")]
+    yield Belief(
+        "the labels prove it", "certified", "labels_sufficient", "kept", "rho_proven", *part, "conditions[].value"
+    )
+    error = claim.body["answer_error"]
+    told = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
+    yield Belief("estimates and the words of the verdict", "proof.excess", "verdict.why", "verdict.helps", *told)
+
+
+def _plan(claim: Claim) -> HandicapPlan:
+    assert isinstance(claim.plan, HandicapPlan), "asked of such runs only"
+    return claim.plan
+
+
+def _levels(claim: Claim) -> str | None:
+    """One survivor is certified, where labels and not their absence left it; ρ follows from the level."""
+    plan, part, body = _plan(claim), claim.part, claim.body
+    beta, doubt, alone = float(plan["beta"]), part["doubt"], body["survivors"]["count"] == 1
+    certified = alone and part["skipped"] <= part["asked"]
+    least, most = (beta, beta) if certified else (min(1.0, beta + _STEP), 1.0)
+    if part["skipped"] > part["asked"]:
+        least = 1.0
+    if wrong := same(part["beta"], beta):
+        return wrong
+    if not isinstance(doubt, float) or not least <= doubt <= most:
+        return f"with {body['survivors']['count']} survivors the level reached lies between {least:g} and {most:g}"
+    if doubt not in (beta, min(1.0, beta + _STEP)) and round(doubt * DIGITS) / DIGITS != doubt:
+        return "the level reached has more than six digits"
+    members = plan.members(claim.shared)
+    if members is not None and not np.isin(claim.survivors, members).all():
+        return "a survivor is no member of the cover"
+    told = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
+    return same(told, (certified, certified, min(1.0, plan.integer("labs") * doubt), None))
+
+
+def _counts(claim: Claim) -> str | None:
+    """Labels, skips and items looked at add up, and a run does not end before it must."""
+    plan, part, body = _plan(claim), claim.part, claim.body
+    if not all(is_count(part[key]) for key in ("asked", "scanned", "skipped")):
+        return "counts are whole numbers of at least 0"
+    error, items = body["answer_error"] or {"labels": 0, "skipped": 0}, body["pool"]["items"]
+    rounds = claim.rounds
+    looked_at = part["scanned"] + error["labels"] + error["skipped"]
+    if part["asked"] != sum(each["drawn"] for each in rounds) or part["asked"] + part["skipped"] > part["scanned"]:
+        return "the labels asked do not add up"
+    if looked_at > items or sum(each["scanned"] for each in rounds) > part["scanned"]:
+        return "more items were looked at than there are"
+    if part["skipped"] + error["skipped"] > body["labels"]["skipped"]:
+        return "more items could not be labelled than were skipped"
+    if body["labels"]["answered"] + body["labels"]["skipped"] > looked_at:
+        return "more items were answered and skipped than were looked at"
+    if body["survivors"]["count"] > 1 and plan.opens(part["asked"]) > 0 and part["scanned"] < items:
+        return "several survive, and yet the run ended before pool and budget were used up"
+    return None
+
+
+def _reach(claim: Claim) -> str | None:
+    """Could so many items and labels have driven out all who left, had every one of them spoken against these?"""
+    plan, part = _plan(claim), claim.part
+    members, c, _ = plan.terms(claim.shared)
+    if len(members) == 1:
+        return None
+    survives = np.isin(members, claim.survivors)
+    lowest = np.partition(c, 1)[:2]
+    leads = (c - np.where(c == lowest[0], lowest[1], lowest[0])) / UNIT  # θ against whom its bet gains most
+    if not survives.all() and _most(plan, part, float(leads[~survives].min())) < log(1 / part["beta"]) - _ROOM:
+        return "so few items and labels drive nobody out"
+    others = survives & (members != claim.body["hypothesis"]["index"])
+    if others.any() and _most(plan, part, float(leads[others].min())) < log(1 / part["doubt"]) - _ROOM:
+        return f"so few items and labels prove no level of {part['doubt']:g}"
+    return None
+
+
+def _most(plan: HandicapPlan, part: Mapping[str, Any], theta: float) -> float:
+    """ln of the most that a bet on a difference of `theta` can have come to, had every label spoken for it."""
+    spoke = part["scanned"] if plan.noiseless else part["asked"]  # labels may be inferred
+    quiet = part["scanned"] - spoke
+    stakes = [stake / (1 - theta) if theta < 0 else stake for stake in plan.stakes]
+    logs: list[float] = [spoke * log1p(stake * (theta + 1)) + quiet * log1p(stake * theta) for stake in stakes]
+    most = max(logs)
+    return most + log(sum(exp(each - most) for each in logs) / len(logs))
+
+
+def _tolerance(claim: Claim) -> str | None:
+    """Are the counts possible, and is the tolerance theirs?"""
+    plan, part = _plan(claim), claim.part
+    f, counts = plan.favourite, part["counts"]
+    if f is None:
+        return same((part["tolerance"], counts), (None, None))
+    if plan.n > MOST_COUNTED:
+        return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
+    if wrong := _check_rows(claim, plan, counts, f):
+        return wrong
+    accounts = Accounts(plan.n, plan.differences)
+    accounts.counts[:] = np.array(counts, dtype=np.int64).T
+    return same(part["tolerance"], tolerance_of(plan, accounts, f))
+
+
+def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | None:
+    part, width = claim.part, len(plan.values)
+    rows = counts if isinstance(counts, list) else []
+    if len(rows) != plan.n or any(len(row) != width or not all(map(is_count, row)) for row in rows):
+        return f"there are {plan.n} candidates, with {width} counts each"
+    table = np.array(rows, dtype=np.int64)
+    compared, spoke = table.sum(axis=1), table[:, 1:].sum(axis=1)
+    if compared.max() > part["scanned"] or spoke.max() > (part["scanned"] if plan.noiseless else part["asked"]):
+        return "more items are counted than were looked at or labelled"
+    if spoke[f]:
+        return "nobody differs from itself"
+    if f in claim.survivors and (compared[claim.survivors] != part["scanned"]).any():
+        return "survivors were compared on every item"
+    return None if compared.max() == compared[f] else "somebody was compared on more items than the first of the order"
+
+
+def _bounds(claim: Claim) -> str | None:
+    """A bound on the excess is told if and only if the answer is certified, and no better one than labels can give."""
+    body, part, upper = claim.body, claim.part, claim.part["excess_upper"]
+    if not all(isinstance(body["verdict"][key], str) for key in ("why", "helps")):
+        return "a verdict says in words why and what helps"
+    silent = [body["verdict"][key] == "" for key in ("why", "helps")]
+    if body["verdict"]["certified"] is not body["certified"] or silent != [body["certified"]] * 2:
+        return "the verdict is not what is certified"
+    if not is_share(part["excess"]):
+        return "the estimate of the excess is a number from 0 to 1 with six digits"
+    if body["certified"] != (upper is not None) or not (upper is None or is_share(upper)):
+        return "the excess bound is a number, told for certified answers"
+    if upper is not None and (wrong := _check_excess(claim, upper)):
+        return wrong
+    return _check_error(claim)
+
+
+def _check_excess(claim: Claim, upper: float) -> str | None:
+    """Is it one of the grid, and one that so many items and labels can give?"""
+    plan, part = _plan(claim), claim.part
+    with decimals():
+        grid = [decimal(plan.epsilon * k / STEPS) for k in range(STEPS + 1)]
+        x = next((each for each in grid if up(each) == upper), None)
+    if x is None:
+        return f"the excess bound is a multiple of epsilon/{STEPS}, rounded up"
+    members, c, _ = plan.terms(claim.shared)
+    gaps = c - c[members == claim.body["hypothesis"]["index"]]
+    far = bool((gaps > int(x * Decimal(UNIT))).any())
+    enough = _most(plan, part, float(x)) if far else inf
+    return None if enough >= log(1 / part["beta"]) - _ROOM else f"so few items and labels prove no excess below {upper}"
+
+
+def _check_error(claim: Claim) -> str | None:
+    """An error that was measured has the interval of its count; one that was not is the excess, where that is proven."""
+    plan, part, error = _plan(claim), claim.part, claim.body["answer_error"]
+    upper = part["excess_upper"]
+    if error is None:
+        return None if upper is None else "the answer is certified, and its excess error is not told"
+    if not is_share(error["estimate"]):
+        return "the estimate of the error is a number from 0 to 1 with six digits"
+    if error["of"] == "excess":
+        level = min(1.0, 2 * part["beta"])
+        told = {"estimate": part["excess"], "low": 0.0, "high": upper, "level": level, "labels": 0, "skipped": 0}
+        return same({key: error[key] for key in told}, told)
+    if not plan.measurable:
+        return f"{plan.learner} measures no error where errors are not all alike"
+    if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
+        return "an error is measured at the level delta, on at least one label"
+    errors = round(error["estimate"] * error["labels"])
+    low, high = share_interval(errors, error["labels"], error["level"])
+    return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])
+
+
+def joint_tolerance(plan: Plan, parts: list[Mapping[str, Any]]) -> float | None:
+    """The tolerance that independent labs prove together: their counts added up; None where one of them tells none."""
+    assert isinstance(plan, HandicapPlan), "asked of such runs only"
+    f = plan.favourite
+    if f is None or any(part["counts"] is None for part in parts):
+        return None
+    accounts = Accounts(plan.n, plan.differences)
+    for part in parts:
+        accounts.counts += np.array(part["counts"], dtype=np.int64).T
+    return tolerance_of(plan, accounts, f)
