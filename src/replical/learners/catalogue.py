@@ -352,7 +352,13 @@ UNLISTED: dict[str, Record] = {
 
 
 def standard_learner(*, lists: bool = True) -> str:
-    """The learner to take where nobody says; where the class is no list there is one."""
+    """The learner to take where nobody says; where the class is no list, there is one learner.
+
+    Examples
+    --------
+    >>> standard_learner(), standard_learner(lists=False)
+    ('handicap', 'lattice')
+    """
     return "handicap" if lists else "lattice"
 
 
