@@ -98,7 +98,7 @@ class Result:
     @property
     def answer_error(self) -> AnswerError | None:
         """How often the answer errs: measured, or as far as the proof tells; None where nothing is known."""
-        each = self.settling
+        each = self.proof or self.settling
         if self.measured is not None or each is None or each.excess_upper is None:
             return self.measured
         level = min(1.0, 2 * each.beta)
@@ -107,10 +107,11 @@ class Result:
     @property
     def items_scanned(self) -> int | None:
         """Items of the private order that were looked at, those to measure the error included; None for all."""
-        if self.settling is None or self.ball is not None:  # distances are measured on all of them
+        each = self.proof or self.settling
+        if each is None or self.ball is not None:  # distances are measured on all of them
             return None
         more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
-        return self.settling.scanned + more
+        return each.scanned + more
 
     @property
     def choices(self) -> NDArray[np.int64]:
@@ -226,6 +227,26 @@ class Proof(Protocol):
     @property
     def rho_proven(self) -> float:
         """Two labs both prove this much and differ with at most this probability."""
+        ...
+
+    @property
+    def beta(self) -> float:
+        """The level of each lab that the protocol asks for."""
+        ...
+
+    @property
+    def scanned(self) -> int:
+        """Items of the private order that were looked at."""
+        ...
+
+    @property
+    def excess(self) -> float:
+        """An estimate of how much more often than the best the answer errs."""
+        ...
+
+    @property
+    def excess_upper(self) -> float | None:
+        """A bound on it at the level 2β; None where nothing is proven of it."""
         ...
 
     @property
