@@ -69,6 +69,8 @@ class Record:
         Does a lab end with what it has proven of its own replicability?
     weighs
         Does its proof hold for losses other than errors?
+    infers
+        Does it infer labels where `nu` is 0, and take no other `nu`?
     lists
         Does it choose from a list of hypotheses? One that does not is for classes that are no list (`UNLISTED`), and stands
         in no bill, audit or study.
@@ -107,6 +109,7 @@ class Record:
     paper_options: frozenset[str] = frozenset()
     certifies: bool = False
     weighs: bool = False
+    infers: bool = False
     lists: bool = True
     shrinks: bool = True
     abstains: bool = False
@@ -147,6 +150,10 @@ class Record:
         """Do its plans depend on a parameter, needed or optional? Those of one plan alone count where it is named."""
         known = self.needs | self.options | frozenset(EVERYWHERE)
         return parameter in (known | self.paper_options if plan == "paper" else known)
+
+    def best_error(self, nu: float | None) -> float | None:
+        """`nu` as its plans take it; None where they do not depend on it, though somebody knows it."""
+        return None if not self.uses("nu") or (self.infers and nu) else nu
 
 
 _SIZES = frozenset({"k_loop", "k_final"})
@@ -286,6 +293,7 @@ _HANDICAP = Record(
     active=True,
     certifies=True,
     weighs=True,
+    infers=True,
     paper=None,
     tight="replical.learners.handicap.plan:handicap",
     family="replical.learners.handicap.certificate",

@@ -201,6 +201,26 @@ class Proof(Protocol):
         ...
 
     @property
+    def beta(self) -> float:
+        """The level of each lab that the protocol asks for."""
+        ...
+
+    @property
+    def scanned(self) -> int:
+        """Items of the private order that were looked at."""
+        ...
+
+    @property
+    def excess(self) -> float:
+        """An estimate of how much more often than the best the answer errs."""
+        ...
+
+    @property
+    def excess_upper(self) -> float | None:
+        """A bound on it at the level 2β; None where nothing is proven of it."""
+        ...
+
+    @property
     def conditions(self) -> tuple[Condition, ...]:
         """What the guarantee needs, and whether it held."""
         ...
