@@ -226,26 +226,6 @@ class Proof(Protocol):
         ...
 
     @property
-    def beta(self) -> float:
-        """The level of this lab."""
-        ...
-
-    @property
-    def excess(self) -> float:
-        """An estimate of how much more the answer errs than the best."""
-        ...
-
-    @property
-    def excess_upper(self) -> float | None:
-        """A bound on it at the level 2β, where there is one."""
-        ...
-
-    @property
-    def scanned(self) -> int:
-        """Items looked at."""
-        ...
-
-    @property
     def verdict(self) -> Verdict:
         """Proven or not, in words."""
         ...
