@@ -105,8 +105,7 @@ def init_command(
     public_items = ask("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
     best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
-    usual = "settled-cal" if best == 0 else standard_learner(models=True, noiseless=False)
-    record = find(ask("--learner", learner, learner_id, default=usual, needed=False))
+    record = find(ask("--learner", learner, learner_id, default=standard_learner(), needed=False))
     if record.uses("items") and items is None:
         items = ask("--items", None, amount("items"), default=str(found.rows), needed=False)
     numbers = {

@@ -154,10 +154,7 @@ def new_command(
     class_recipe = recipe_of(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
-    by_loss = class_recipe.losses is not None  # which is for settled alone
-    usual = standard_learner(
-        models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
-    )
+    usual = standard_learner(lists=section["kind"] not in UNLISTED)
     learner_section: dict[str, Any] = {
         "name": ask("--learner", learner, learner_id, default=usual, needed=False),
         "plan": plan_name,

@@ -435,19 +435,15 @@ UNLISTED: dict[str, Record] = {
 }
 
 
-def standard_learner(*, models: bool, noiseless: bool, lists: bool = True) -> str:
-    """The learner to take where nobody says: for candidate models, or for rules on features, with labels that err or not.
-
-    Where the class is no list, there is one learner.
+def standard_learner(*, lists: bool = True) -> str:
+    """The learner to take where nobody says; where the class is no list, there is one learner.
 
     Examples
     --------
-    >>> standard_learner(models=True, noiseless=False), standard_learner(models=False, noiseless=True)
-    ('settled', 'settled-cal')
+    >>> standard_learner(), standard_learner(lists=False)
+    ('handicap', 'lattice')
     """
-    if not lists:
-        return "lattice"
-    return "settled" if models else "settled-cal" if noiseless else "settled-distance"
+    return "handicap" if lists else "lattice"
 
 
 def find(learner: str) -> Record:
