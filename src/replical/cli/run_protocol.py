@@ -283,8 +283,10 @@ def _announce_lattice(C: Linear, protocol: Protocol, lab: LabPool) -> float | No
 
 def _tell_bill(protocol: Protocol) -> None:
     """What public numbers alone say."""
-    plan, labs = protocol.plan, protocol.labs_most or 2
-    for bill in bills(protocol.setting(), plan.learner, pool="finite", labs=labs):
+    plan, record = protocol.plan, protocol.record
+    noisy = record.infers and protocol.parameter("nu") is None
+    setting = protocol.setting(nu=0.0 if noisy else None)
+    for bill in bills(setting, plan.learner, pool="finite", noisy=noisy):
         if bill.plan == plan.name and bill.labels is not None:
             _note(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
 

@@ -69,8 +69,8 @@ def _measured_error(error: AnswerError) -> str:
 
 def _reference(protocol: Protocol) -> str:
     """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
-    setting = find(protocol.plan.learner).setting
-    if setting == "realizable" or (setting == "either" and not protocol.parameter("nu")):
+    record, nu = protocol.record, protocol.parameter("nu")
+    if record.setting == "realizable" or (record.setting == "either" and (nu == 0 if record.infers else not nu)):
         return "if some hypothesis makes no error"
     return "more than the best"
 
