@@ -39,47 +39,44 @@ def write_csv(path, columns):
         csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
 
 
-def content(learner="rounded-a2", *, candidates=6, seed="a published text", **changes):
-    """What a protocol about candidates says; other keywords are the learner's, `prior` and `title` the protocol's.
+def content(learner="handicap", *, candidates=6, seed="a published text", **changes):
+    """What a protocol about candidates says; other keywords are the learner's, `prior`, `handicap` and `title` its own.
 
     `losses` stands with the labels: weights, abstain and price.
     """
     said = {"schema": "replical.protocol/1", "seed": seed}
-    said |= {key: changes.pop(key) for key in ("title", "notes", "prior") if key in changes}
+    said |= {key: changes.pop(key) for key in ("title", "notes", "prior", "handicap") if key in changes}
     said["class"] = {"kind": "table", "candidates": [{"name": f"m{c}"} for c in range(candidates)]}
     said["labels"] = {"values": list(LABELS)} | changes.pop("losses", {})
     said["learner"] = {"name": learner, "epsilon": 0.4, "delta": 0.2, "rho": 0.6} | changes
     return said
 
 
+ORDER = {"from": "order", "order": [3, 1, 4, 0, 5, 2]}
 # One finished run of every kind that a certificate can tell: pool size, and what the protocol says ("measure": labels to
 # measure the answer's error with).
 KINDS = {
-    "rounded-a2 certified": (1000, {"items": 1000, "batch": 24}),
-    "rounded-a2 many labs certified": (1000, {"items": 1000, "batch": 24, "labs": 4}),
-    "rounded-a2 uncertified": (150, {"batch": 8}),
-    "rounded-a2 first items": (200, {"items": 150, "batch": 8}),
-    "rounded-a2 weights": (
+    "handicap certified": (1000, {"batch": 4, "handicap": ORDER}),
+    "handicap many labs certified": (1000, {"batch": 4, "labs": 4, "handicap": ORDER}),
+    "handicap exponentials certified": (1000, {"batch": 12}),
+    "handicap weights": (
         1000,
-        {"batch": 12, "prior": {"kind": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
+        {"batch": 12, "handicap": {"from": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
     ),
-    "rounded-a2 order": (1000, {"batch": 12, "prior": {"kind": "order", "order": [3, 1, 4, 0, 5, 2]}}),
-    "rounded-cal": (1000, {"learner": "rounded-cal"}),
-    "settled certified": (1000, {"learner": "settled", "batch": 4}),
-    "settled uncertified": (60, {"learner": "settled", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
-    "settled measured": (1000, {"learner": "settled", "max_labels": 400, "measure": 20}),
-    "settled losses certified": (
+    "handicap cover": (1000, {"batch": 8, "handicap": {"from": "cover", "members": [0, 2, 5]}}),
+    "handicap zero": (300, {"handicap": {"from": "zero"}}),
+    "handicap values": (300, {"handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.05, 0.15]}}),
+    "handicap uncertified": (60, {"epsilon": 0.05, "max_labels": 30, "batch": 4}),
+    "handicap measured": (1000, {"max_labels": 400, "measure": 20, "handicap": ORDER}),
+    "handicap losses certified": (
         1000,
         {
-            "learner": "settled",
             "batch": 4,
             "losses": {"weights": {"no": 1.0, "yes": 4.0}, "abstain": "unsure", "price": 0.1},
         },
     ),
-    "settled-cal certified": (1000, {"learner": "settled-cal", "epsilon": 0.3}),
-    "settled-cal uncertified": (60, {"learner": "settled-cal", "epsilon": 0.05, "batch": 2}),
-    "settled-distance certified": (1000, {"learner": "settled-distance", "epsilon": 0.3, "batch": 8}),
-    "settled-distance uncertified": (60, {"learner": "settled-distance", "epsilon": 0.05, "batch": 2}),
+    "handicap noiseless certified": (1000, {"nu": 0.0, "epsilon": 0.3, "handicap": ORDER}),
+    "handicap noiseless uncertified": (60, {"nu": 0.0, "epsilon": 0.05, "batch": 2}),
     "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
     "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
 }
@@ -149,6 +146,6 @@ def finished(folder, kind, name="lab", *, seed=1, **events):
     changes = dict(changes)
     measure = changes.pop("measure", 0)
     said = content(**changes)
-    realizable = said["learner"]["name"] in ("rounded-cal", "settled-cal", "cal", "replical")
+    realizable = said["learner"]["name"] in ("cal", "replical") or said["learner"].get("nu") == 0
     columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02, abstain=said["labels"].get("abstain"))
     return Run(folder, said, columns, name, measure=measure, **events)
