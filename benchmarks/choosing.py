@@ -198,7 +198,7 @@ class Labs:
         common, counts = np.arange(len(self.models.candidates)), []
         for lab in "ABC" if ours and self.items <= THREE_LABS else "AB":
             found = self.lab(made, string, lab)
-            h, about = found.hypothesis, {}
+            h, about = found.V.first(shared, prior) if way.id == "a2" else found.hypothesis, {}
             if ours:
                 common = np.intersect1d(common, found.V.indices)
                 about = {"scanned": found.proof.scanned, "common": len(common), "common_ideal": ideal in common}
