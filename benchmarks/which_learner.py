@@ -7,11 +7,13 @@ them flipped, flipped with .45 within .03 of the target's boundary (near ties), 
 target's, turned round where the first feature lies in a band that holds a tenth of the population. A cell ends after
 --pairs pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
-    python benchmarks/which_learner.py [--quick] [--retired] [--out DIR] [--pairs 20] [--seconds 5] [--record]
+    python benchmarks/which_learner.py [--quick] [--retired] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..]
+                                       [--record]
 
 writes DIR/which-learner.json, .md (tables) and .svg/.png (figure), the first anew after each cell; --record adds the cells
 to benchmarks/history/which_learner, with the commit. With --retired the learners that handicap replaced run too, as far as
-this version has them.
+this version has them. With --only it measures these learners again and keeps the other cells that DIR has: what a cell
+shows is of the commit it names.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -76,6 +78,7 @@ class Cell:
     above: int  # labs whose answer errs more than ε above the best
     spent: int
     seconds: float
+    commit: str = ""
 
 
 @cache
@@ -165,7 +168,7 @@ def measure(world: str, items: int, noise: str, learner: str, pairs: int, second
 
 def rows(quick: bool, retired: bool) -> list[tuple[str, int, str, str]]:
     """World, items, noise and learner of every cell."""
-    others = [each for each in RETIRED if retired and each in LEARNERS]
+    others = [each for each in RETIRED if retired]
     if quick:
         return [
             ("thresholds:100", 500, *each) for each in product(("0", "outside"), (*OURS, *others)) if applies(*each)
@@ -247,22 +250,29 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=5.0, help="time a cell, after two pairs")
+    parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these learners again")
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/which_learner")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    wanted, started, cells = rows(given.quick, given.retired), time.perf_counter(), list[Cell]()
-    found: dict[str, Any] = {"commit": commit(), "seed": SEED, "epsilon": EPSILON, "delta": DELTA, "rho": RHO}
-    found |= {"budget": BUDGET, "public_items": PUBLIC, "radius": RADIUS}
+    file, wanted, started = given.out / "which-learner.json", rows(given.quick, given.retired), time.perf_counter()
+    known = json.loads(file.read_text(encoding="utf-8"))["cells"] if given.only and file.exists() else []
+    found: dict[str, Any] = {"seed": SEED, "epsilon": EPSILON, "delta": DELTA, "rho": RHO}
+    found |= {"budget": BUDGET, "public_items": PUBLIC, "radius": RADIUS, "cells": []}
+    order = {row: place for place, row in enumerate(rows(given.quick, True))}
+    cells = {(each.world, each.items, each.noise, each.learner): each for each in (Cell(**cell) for cell in known)}
+    able = {*OURS, *LEARNERS}
+    wanted = [row for row in wanted if row[-1] in able and (given.only is None or row[-1] in given.only)]
     for number, row in enumerate(wanted, start=1):
-        each = measure(*row, 2 if given.quick else given.pairs, given.seconds)
-        cells.append(each)
+        each = replace(measure(*row, 2 if given.quick else given.pairs, given.seconds), commit=commit())
+        cells[row] = each
         done = f"{number}/{len(wanted)} {time.perf_counter() - started:.0f} s: {row}"
         figures = f"{each.labels:.0f} labels, certified {each.certified:.2f}, {each.pairs} pairs, {each.seconds:.2f} s"
         print(f"{done}: {figures}", file=sys.stderr, flush=True)
-        found["cells"] = [asdict(each) for each in cells]
-        (given.out / "which-learner.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    (given.out / "which-learner.md").write_text(table(cells), encoding="utf-8")
-    draw(cells, given.out)
+        cells = dict(sorted(cells.items(), key=lambda cell: order.get(cell[0], 10**6)))
+        found["cells"] = [asdict(each) for each in cells.values()]
+        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (given.out / "which-learner.md").write_text(table([*cells.values()]), encoding="utf-8")
+    draw([*cells.values()], given.out)
     if given.record:
         record(HISTORY, found)
 

@@ -380,7 +380,7 @@ def test_which_learner_writes_its_tables(script, tmp_path):
     found = read(tmp_path / "which-learner.json")
     assert len(found["cells"]) == 6
     assert all(cell["certified_differ"] == 0 for cell in found["cells"])
-    assert len(found["commit"].rstrip("+")) == 40
+    assert all(len(cell["commit"].rstrip("+")) == 40 for cell in found["cells"])
     assert drawn(tmp_path, "which-learner", "svg", "png", "md", least=150)
 
 
