@@ -69,7 +69,7 @@ def fingerprints():
 
 def plans():
     written = {}
-    for learner in sorted(LEARNERS):
+    for learner in LEARNERS:
         told = f"{learner} heavy-hitters" if find(learner).boosts else learner
         for name in ("paper", "tight"):
             if getattr(find(learner), name) is None:  # the paper does not have every learner
@@ -136,18 +136,9 @@ def results():
         }
         if result.boosting is not None:
             written[name]["boosting"] = [result.boosting.runs, result.boosting.strings, str(result.boosting.frequency)]
-        if result.rounding is not None:
-            told = result.rounding.figures()
-            told["rho_predicted"] = told["rho_predicted"] and round(told["rho_predicted"], 6)
-            written[name]["rounding"] = told
-        if result.settling is not None:
-            written[name]["settling"] = {
-                "certified": result.settling.certified,
-                "doubt": result.settling.doubt,
-                "v": str(result.settling.v),
-                "place": result.settling.place,
-                "scanned": result.settling.scanned,
-            }
+        if result.proof is not None:
+            proof = result.proof
+            written[name]["proof"] = [proof.certified, proof.doubt, proof.scanned, proof.excess_upper, proof.tolerance]
     return written
 
 
