@@ -56,27 +56,41 @@ ORDER = {"from": "order", "order": [3, 1, 4, 0, 5, 2]}
 # One finished run of every kind that a certificate can tell: pool size, and what the protocol says ("measure": labels to
 # measure the answer's error with).
 KINDS = {
-    "handicap certified": (1000, {"batch": 4, "handicap": ORDER}),
-    "handicap many labs certified": (1000, {"batch": 4, "labs": 4, "handicap": ORDER}),
-    "handicap exponentials certified": (1000, {"batch": 12}),
-    "handicap weights": (
+    "handicap certified": (1000, {"learner": "handicap", "batch": 4, "handicap": ORDER}),
+    "handicap many labs certified": (1000, {"learner": "handicap", "batch": 4, "labs": 4, "handicap": ORDER}),
+    "handicap exponentials certified": (1000, {"learner": "handicap", "batch": 12}),
+    "handicap weights certified": (
         1000,
-        {"batch": 12, "handicap": {"from": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
+        {"learner": "handicap", "handicap": {"from": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
     ),
-    "handicap cover": (1000, {"batch": 8, "handicap": {"from": "cover", "members": [0, 2, 5]}}),
-    "handicap zero": (300, {"handicap": {"from": "zero"}}),
-    "handicap values": (300, {"handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.05, 0.15]}}),
-    "handicap uncertified": (60, {"epsilon": 0.05, "max_labels": 30, "batch": 4}),
-    "handicap measured": (1000, {"max_labels": 400, "measure": 20, "handicap": ORDER}),
+    "handicap cover certified": (
+        1000,
+        {"learner": "handicap", "batch": 8, "handicap": {"from": "cover", "members": [0, 2, 5]}},
+    ),
+    "handicap zero certified": (300, {"learner": "handicap", "handicap": {"from": "zero"}}),
+    "handicap values certified": (
+        300,
+        {"learner": "handicap", "handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.05, 0.15]}},
+    ),
+    "handicap uncertified": (60, {"learner": "handicap", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
+    "handicap order uncertified": (1000, {"learner": "handicap", "max_labels": 6, "epsilon": 0.1, "handicap": ORDER}),
+    "handicap measured certified": (
+        1000,
+        {"learner": "handicap", "max_labels": 400, "measure": 20, "handicap": ORDER},
+    ),
     "handicap losses certified": (
         1000,
         {
+            "learner": "handicap",
             "batch": 4,
             "losses": {"weights": {"no": 1.0, "yes": 4.0}, "abstain": "unsure", "price": 0.1},
         },
     ),
-    "handicap noiseless certified": (1000, {"nu": 0.0, "epsilon": 0.3, "handicap": ORDER}),
-    "handicap noiseless uncertified": (60, {"nu": 0.0, "epsilon": 0.05, "batch": 2}),
+    "handicap noiseless certified": (1000, {"learner": "handicap", "nu": 0.0, "epsilon": 0.3, "handicap": ORDER}),
+    "handicap noiseless uncertified": (
+        60,
+        {"learner": "handicap", "nu": 0.0, "epsilon": 0.02, "batch": 2, "max_labels": 2},
+    ),
     "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
     "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
 }
