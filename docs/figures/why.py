@@ -11,7 +11,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from replical.cli.demo import SEED, TEXTS, USUAL
+from replical.cli.demo import ITEMS, PUBLIC, SEED, TEXTS
 from replical.core.parallel import cores, ordered_map
 from replical.study.pictures.style import GROUND
 from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
@@ -36,7 +36,7 @@ text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 
 def main() -> None:
     """Run the demo's labs and draw."""
-    trial = ArgmaxComparison(world=twelve_models(USUAL.items), seed=SEED, public=USUAL.public)
+    trial = ArgmaxComparison(world=twelve_models(ITEMS), seed=SEED, public=PUBLIC)
     outcomes = list(ordered_map(trial, range(TEXTS), cores()))
     labels = sum(choice.labels for outcome in outcomes for choice in outcome.handicap) / sum(
         len(outcome.handicap) for outcome in outcomes
