@@ -17,11 +17,13 @@ from replical import (
     Prior,
     PrivateRandomness,
     SharedRandomness,
+    Stumps,
     Thresholds,
     learn,
     learner_for,
     plan,
 )
+from replical.learners.handicap import handicaps as handicaps_module
 from replical.learners.handicap.handicaps import UNIT, best_slope, by_exponentials, by_order, separate
 from support import reference
 from support.predictions import tables
@@ -143,3 +145,40 @@ def test_a_cover_covers():
     far = [min(abs(h - int(member)) for member in made.values) for h in range(200)]
     assert max(far) <= 0.1 * 199
     assert len(made.values) <= 12
+
+
+def farthest(C, items, members):
+    """The share of items on which whoever is farthest from a cover differs from its nearest member, by brute force."""
+    codes = C.codes(items, np.arange(len(C)))
+    return max(min((codes[h] != codes[member]).mean() for member in members) for h in range(len(C)))
+
+
+@given(st.integers(2, 40), st.integers(1, 60), st.integers(0, 2**32), st.sampled_from([0.0, 0.04, 0.1, 0.3]))
+def test_a_cover_of_thresholds_covers_everyone(n, count, seed, radius):
+    C, items = Thresholds(n), np.random.default_rng(seed).integers(-1, n, count)
+    made, again = (Handicaps.cover(C, items, radius=radius, shared=SharedRandomness(str(seed))) for _ in range(2))
+    assert made.values.tolist() == again.values.tolist()
+    assert farthest(C, items, made.values) <= radius
+
+
+@given(
+    st.integers(1, 4), st.integers(1, 6), st.integers(1, 40), st.integers(0, 2**32), st.sampled_from([0.0, 0.1, 0.3])
+)
+@settings(max_examples=60)
+def test_a_cover_of_stumps_covers_everyone_however_few_are_drawn(d, bins, count, seed, radius):
+    C = Stumps(d, bins)
+    items = C.items(np.random.default_rng(seed).random((count, d)))
+    for drawn in (3, 2000):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(handicaps_module, "_DRAWN", drawn)
+            made, again = (Handicaps.cover(C, items, radius=radius, shared=SharedRandomness(str(seed))) for _ in "ab")
+        assert made.values.tolist() == again.values.tolist()
+        assert farthest(C, items, made.values) <= radius
+
+
+def test_a_cover_of_thresholds_takes_the_longest_steps():
+    C, items = Thresholds(1001), np.arange(1000)
+    for seed in range(20):
+        members = Handicaps.cover(C, items, radius=0.04, shared=SharedRandomness(f"steps {seed}")).values
+        assert set(np.diff(members)[1:-1].tolist()) == {81}
+        assert len(members) <= 14

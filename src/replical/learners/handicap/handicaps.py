@@ -14,22 +14,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import count
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import HypothesisClass, Indices, Items
-from replical.classes.predictions.base import predictions_of
+from replical.classes.predictions.base import Predictions, predictions_of
+from replical.classes.predictions.line import LinePredictions
 from replical.classes.prior import Prior, minus_ln
 from replical.core.exact import decimals, fraction
-from replical.core.randomness import SharedRandomness
+from replical.core.randomness import SharedRandomness, below
 from replical.errors import PlanMismatch, ValueOutOfRange
 
 UNIT = 2**40
 Source = Literal["order", "exponentials", "weights", "cover", "zero", "values"]
 
 _FIRST_STEP = 0.9  # of v: what the second in an order is behind the first; the others lie between that and v
+_DRAWN = 2000  # hypotheses among which the next members of a cover are looked for
+_AT_ONCE = 4096  # items compared at a time
 _SLOPES = [Decimal(tenth) / 10 for tenth in range(1, 600)]  # L = ε/τ that are tried
 
 
@@ -105,8 +109,10 @@ class Handicaps:
     def cover(cls, C: HypothesisClass, items: Items, *, radius: float, shared: SharedRandomness) -> Handicaps:
         """A few hypotheses such that every other differs from one of them on at most a share `radius` of public items.
 
-        Only they are candidates, all with the handicap 0. They are found greedily: the first is drawn from the string, the
-        next is always the one that is farthest from all of them.
+        Only they are candidates, all with the handicap 0. Thresholds are walked along: from a first one, which the string
+        draws, in the longest steps to both sides that leave nothing uncovered. In other classes the next member is always the one
+        that covers most of what is still uncovered, among up to 2,000 uncovered hypotheses that the string draws; when these
+        are covered it draws again, until every hypothesis is.
 
         Parameters
         ----------
@@ -124,19 +130,10 @@ class Handicaps:
         handicaps
             For this class.
         """
-        predictions = predictions_of(C, items)
-        every, nearest = np.arange(len(C)), np.full(len(C), len(items) + 1, dtype=np.int64)
-        most, h = int(Fraction(fraction(radius)) * len(items)), shared.integer("cover", high=len(C))
-        members: list[int] = []
-        while True:
-            members.append(h)
-            codes = predictions.codes(h, np.arange(len(items)))
-            counts = np.zeros((len(items), len(C.labels)), dtype=np.int64)
-            counts[np.arange(len(items)), codes] = 1
-            np.minimum(nearest, predictions.errors(np.arange(len(items)), counts, every), out=nearest)
-            h = int(nearest.argmax())
-            if nearest[h] <= most:
-                return cls.cover_of(C, members)
+        predictions, most = predictions_of(C, items), int(Fraction(fraction(radius)) * len(items))
+        if isinstance(predictions, LinePredictions):
+            return cls.cover_of(C, _walk(predictions, most, shared))
+        return cls.cover_of(C, _greedy(predictions, len(C), len(items), len(C.labels), most, shared))
 
     @classmethod
     def cover_of(cls, C: HypothesisClass, members: Sequence[int]) -> Handicaps:
@@ -165,6 +162,70 @@ class Handicaps:
                 f"the handicaps are for the class {self.class_fingerprint[:23]}, the pool's class is "
                 f"{C.fingerprint[:23]}: make handicaps for this one"
             )
+
+
+def _walk(line: LinePredictions, most: int, shared: SharedRandomness) -> list[int]:
+    """Thresholds of which every other is within `most` items: two differ on the items between their cuts."""
+    passed = np.cumsum(np.bincount(line.positions, minlength=line.size))[: line.size]
+    start = int(passed[shared.integer("cover", high=line.size)])
+    ends, places = (int(passed[0]), int(passed[-1])), [start]
+    while (reached := places[-1] + most) < ends[1]:
+        uncovered = int(passed[np.searchsorted(passed, reached, side="right")])
+        places.append(int(passed[np.searchsorted(passed, uncovered + most, side="right") - 1]))
+    places.reverse()
+    while (reached := places[-1] - most) > ends[0]:
+        uncovered = int(passed[np.searchsorted(passed, reached, side="left") - 1])
+        places.append(int(passed[np.searchsorted(passed, uncovered - most, side="left")]))
+    members = []
+    for place in places:  # thresholds at one place are alike on the items: the string says which is taken
+        first, last = (int(np.searchsorted(passed, place, side=side)) for side in ("left", "right"))
+        members.append(first + shared.integer("cover", "tie", place, high=last - first))
+    return members
+
+
+def _greedy(
+    predictions: Predictions, n: int, items: int, labels: int, most: int, shared: SharedRandomness
+) -> list[int]:
+    """Hypotheses of which every other is within `most` items, without a matrix of all of them."""
+    every, uncovered = np.arange(items), np.arange(n)
+    members: list[int] = []
+    for draw in count():
+        if len(uncovered) == 0:
+            break
+        words = shared.words("cover", draw, count=min(len(uncovered), _DRAWN))
+        if len(uncovered) <= _DRAWN:
+            some = uncovered[np.argsort(words, kind="stable")]
+        else:
+            places = below(words, len(uncovered))
+            some = uncovered[places[np.sort(np.unique(places, return_index=True)[1])]]
+        for h in _most_covering(predictions, some, items, labels, most, first=not members):
+            counts = np.zeros((items, labels), dtype=np.int64)
+            counts[every, predictions.codes(h)] = 1
+            uncovered = uncovered[predictions.errors(every, counts, uncovered) > most]
+            members.append(h)
+    return members
+
+
+def _most_covering(
+    predictions: Predictions, some: Indices, items: int, labels: int, most: int, *, first: bool
+) -> list[int]:
+    """Members of `some` that cover it, the most covering one next, the earlier of equals; the `first` is first if so."""
+    alike = np.zeros((len(some), len(some)), dtype=np.float32)  # whole numbers up to 2²⁴ are exact
+    codes = np.stack([predictions.codes(int(h)) for h in some])
+    for start in range(0, items, _AT_ONCE):
+        for label in range(labels):
+            says = (codes[:, start : start + _AT_ONCE] == label).astype(np.float32)
+            alike += says @ says.T
+    covers = items - alike <= most
+    gains, chosen = covers.sum(axis=1), []
+    open_ = np.ones(len(some), dtype=np.bool_)
+    while open_.any():
+        h = 0 if first and not chosen else int(gains.argmax())
+        new = covers[h] & open_
+        open_ &= ~new
+        gains = gains - covers[:, new].sum(axis=1)
+        chosen.append(int(some[h]))
+    return chosen
 
 
 def by_order(places: Indices, v: Fraction) -> Indices:
