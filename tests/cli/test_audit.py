@@ -71,6 +71,18 @@ def test_every_agnostic_learner_on_the_classes_people_use(spec, noise, command):
         assert found["inputs"]["nu"] == (None if learner == "a2" else float(noise))
 
 
+@pytest.mark.parametrize("noise", ["0", ".05", "boundary:.2,.1"])
+def test_handicap_is_told_that_there_is_no_noise_and_nothing_else(noise, command):
+    words = ("--class", "thresholds:200", "--learner", "handicap", "--pool-size", "1000", "--noise", noise)
+    found = answered(command, *AUDIT, *words)
+    assert found["inputs"]["nu"] == (0 if noise == "0" else None)
+    assert found["certified_fraction"] is not None
+    assert found["excess_error_max"] <= 0.1
+    labs = answered(command, *AUDIT, *words, "--pair", "0")["labs"]
+    assert all(lab["proof"]["asked"] == lab["labels"] for lab in labs)
+    assert all(lab["proof"]["survivors"] == lab["survivors"] for lab in labs)
+
+
 @pytest.mark.slow
 def test_replica2_agrees_at_its_tight_sizes():
     found = answer("audit", "--class", "thresholds:1000", "--learner", "replica2", "--plan", "tight", "--pool-size", "exact",

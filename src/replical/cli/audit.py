@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from replical.learners.base import Learner
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.plan import Plan
-from replical.learners.result import Result, Settling
+from replical.learners.result import Proof, Result, Settling
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Setup, prepare
 from replical.worlds.world import BoundaryNoise, World
@@ -190,8 +190,14 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
         "conditions": [asdict(condition) for condition in result.conditions],
         "rounding": None if result.rounding is None else result.rounding.figures(),
         "settling": None if result.settling is None else _settling(result.settling),
+        "proof": _proof_figures(result.proof),
         "boosting": boosting,
     }
+
+
+def _proof_figures(proof: Proof | None) -> dict[str, Any] | None:
+    """What a lab knows at the end, figure by figure; None where its learner proves nothing."""
+    return asdict(proof) if is_dataclass(proof) and not isinstance(proof, type) else None
 
 
 def _settling(settling: Settling) -> dict[str, Any]:

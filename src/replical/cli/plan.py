@@ -148,6 +148,7 @@ def plan_command(
         pool="exact" if exact else "finite",
         yardstick=question.yardstick,
         labs=question.together or labs,
+        noisy=question.noisy,
     )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
@@ -200,6 +201,7 @@ class Question:
     nu: float | None = None  # the error of the best hypothesis, where somebody said it
     together: int | None = None  # labs that a protocol's numbers are for, where they depend on it
     measured: RoundedPlan | None = None  # the learner's plan, where distances are measured on a yardstick
+    noisy: bool = False  # does a protocol say nothing of noise, so that no label is inferred?
     published: str | None = None  # which of the learner's plans a protocol names
 
     @property
@@ -216,11 +218,14 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
         with reading(pool) as update:
             items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
     rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
+    setting = protocol.setting(theta=theta, nu=nu)
+    noisy = protocol.record.infers and protocol.parameter("nu") is None
     return Question(
         title=protocol.title or file.name,
         C=protocol.recipe.C,
         pool=items,
-        setting=protocol.setting(theta=theta, nu=nu),
+        setting=replace(setting, nu=setting.nu or 0.0) if noisy else setting,
+        noisy=noisy,
         learner=protocol.plan.learner,
         prior=protocol.prior,
         options=protocol.options,
@@ -319,8 +324,9 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
     if record.uses("rho"):
         options["rho"] = setting.rho
     for name in ("theta", "nu"):
-        if record.uses(name) and getattr(setting, name) is not None:
-            options[name] = getattr(setting, name)
+        said = record.best_error(setting.nu) if name == "nu" else setting.theta
+        if record.uses(name) and said is not None and not (name == "nu" and question.noisy):
+            options[name] = said
     expected = parse_noise(noise) if noise is not None else question.nu
     with progress("simulated pairs of labs") as update:
         try:

@@ -50,10 +50,12 @@ def bills(
     pool: str = "exact",
     yardstick: Yardstick | None = None,
     labs: int = 2,
+    noisy: bool = False,
 ) -> list[Bill]:
     """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
 
-    With a `yardstick` those that round measure distances on it, and promise as much to so many `labs` together.
+    With a `yardstick` those that round measure distances on it, and promise as much to so many `labs` together. Where
+    labels may be wrong though nobody says how often (`noisy`), none are inferred.
 
     Examples
     --------
@@ -62,7 +64,7 @@ def bills(
     ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
     records = LEARNERS.values() if learner is None else (find(learner),)
-    return [_bill(setting, record, name, pool, yardstick, labs) for record in records for name in record.plans]
+    return [_bill(setting, record, name, pool, yardstick, labs, noisy) for record in records for name in record.plans]
 
 
 def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
@@ -85,7 +87,9 @@ def all_agree(labs: int, rho: float) -> float:
     return max(0.0, float(1 - (labs - 1) * Fraction(repr(float(rho)))))
 
 
-def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yardstick | None, labs: int) -> Bill:
+def _bill(
+    setting: Setting, record: Record, name: str, pool: str, yardstick: Yardstick | None, labs: int, noisy: bool
+) -> Bill:
     bill = Bill(learner=record.id, plan=name, applies=False, replicable=record.replicable)
     if record.setting == "realizable" and setting.nu:
         return replace(bill, note=f"assumes that some hypothesis makes no error; nu = {setting.nu:g} says otherwise")
@@ -102,7 +106,7 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yar
             delta=setting.delta,
             rho=setting.rho,
             theta=setting.theta,
-            nu=setting.nu or 0.0,
+            nu=None if record.infers and (noisy or setting.nu) else setting.nu or 0.0,
             name=name,
             pool="finite" if record.rounds else pool,
             yardstick=measured_on,

@@ -71,6 +71,8 @@ class Record:
         Does its proof hold for losses other than errors?
     rounds
         Does it shrink a version space and round without labels, measuring distances on a finite pool?
+    infers
+        Does it infer labels where `nu` is 0, and take no other `nu`?
     lists
         Does it choose from a list of hypotheses? One that does not is for classes that are no list (`UNLISTED`), and stands
         in no bill, audit or study.
@@ -110,6 +112,7 @@ class Record:
     certifies: bool = False
     weighs: bool = False
     rounds: bool = False
+    infers: bool = False
     lists: bool = True
     shrinks: bool = True
     abstains: bool = False
@@ -150,6 +153,10 @@ class Record:
         """Do its plans depend on a parameter, needed or optional? Those of one plan alone count where it is named."""
         known = self.needs | self.options | frozenset(EVERYWHERE)
         return parameter in (known | self.paper_options if plan == "paper" else known)
+
+    def best_error(self, nu: float | None) -> float | None:
+        """`nu` as its plans take it; None where they do not depend on it, though somebody knows it."""
+        return None if not self.uses("nu") or (self.infers and nu) else nu
 
 
 _SIZES = frozenset({"k_loop", "k_final"})
@@ -365,6 +372,7 @@ _HANDICAP = Record(
     active=True,
     certifies=True,
     weighs=True,
+    infers=True,
     paper=None,
     tight="replical.learners.handicap.plan:handicap",
     family="replical.learners.handicap.certificate",

@@ -1,6 +1,6 @@
 """A learner, and after its answer the answer's own error, measured on items that the run has not looked at.
 
-What a run of Settled asks lies where candidates differ, so the error itself cannot be known from it. Whatever the answer
+What a run of Handicap asks lies where candidates differ, so the error itself cannot be known from it. Whatever the answer
 is, the next items of the scan are fresh draws: asked wherever they lie, they give an interval that holds at any time.
 """
 
@@ -16,7 +16,6 @@ from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import Conversation, Learner, Memory, Resumable
 from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Result
-from replical.learners.settled.plan import SettledPlan
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
 
@@ -28,7 +27,7 @@ class Measured:
     Parameters
     ----------
     learner
-        A learner that looks at its pool once, item by item: `Settled`.
+        A learner that looks at its pool once, item by item: `Handicap`.
     items
         Labels to ask for after the answer is known, beyond any budget.
 
@@ -41,29 +40,29 @@ class Measured:
 
     Examples
     --------
-    >>> from replical import Population, PrivateRandomness, Settled, SharedRandomness, Thresholds, learn, plan
+    >>> from replical import Handicap, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
     >>> C = Thresholds(50)
     >>> world, lab = Population(C, target=20, noise=.1), PrivateRandomness.simulated("doctest")
     >>> pool = world.pool(5000, lab)
-    >>> settled = Settled(plan("settled", C, epsilon=.1, delta=.05, rho=.1, pool="finite"))
-    >>> result = learn(Measured(settled, 100), pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> handicap = Handicap(plan("handicap", C, epsilon=.1, delta=.05, rho=.1, pool="finite"))
+    >>> result = learn(Measured(handicap, 100), pool, world.labels(pool, lab), SharedRandomness("published"))
     >>> found = result.answer_error
     >>> found.of, found.estimate, found.low, found.high
-    ('error', 0.17, 0.07075, 0.316135)
+    ('error', 0.15, 0.057936, 0.291748)
     """
 
     learner: Learner
     items: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.learner.plan, SettledPlan) and self.learner.plan.losses is not None:
+        if getattr(self.learner.plan, "losses", None) is not None:
             raise PlanMismatch(
                 "errors that are not all alike are not measured after the answer: leave out measure-error"
             )
         if not self.learner.plan.measurable:
             raise PlanMismatch(
                 f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
-                "it with settled, or on a pool of its own"
+                "it with handicap, or on a pool of its own"
             )
         if isinstance(self.items, bool) or not isinstance(self.items, int | np.integer) or self.items < 1:
             raise ValueOutOfRange(
@@ -95,18 +94,17 @@ class Measured:
             As that of `run`.
         """
         plan = self.learner.plan
-        assert isinstance(plan, SettledPlan), "checked when it was made"
         learner = self.learner
         talk = learner.resume(pool, shared, memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
         result: Result = yield from talk
         memory.snapshot = None  # of what follows nothing is kept
-        settling, h = result.settling, result.hypothesis
-        assert settling is not None, "Settled says so"
-        assert h is not None, "Settled always has an answer"
-        items, skipped = pool.unscanned(settling.scanned, self.items)
-        wrong = 0
-        for start in range(0, len(items), plan.batch):
-            batch = items[start : start + plan.batch]
+        scanned, h = result.items_scanned, result.hypothesis
+        assert scanned is not None, "who can be measured says where the fresh items begin"
+        assert h is not None, "and always has an answer"
+        items, skipped = pool.unscanned(scanned, self.items)
+        wrong, at_once = 0, int(getattr(plan, "batch", 1))
+        for start in range(0, len(items), at_once):
+            batch = items[start : start + at_once]
             answers = yield Query(
                 items=batch,
                 counts=np.ones(len(batch), dtype=np.int64),

@@ -107,11 +107,11 @@ class Result:
     @property
     def items_scanned(self) -> int | None:
         """Items of the private order that were looked at, those to measure the error included; None for all."""
-        found = self.proof or self.settling
-        if found is None or self.ball is not None:  # distances are measured on all of them
+        each = self.proof or self.settling
+        if each is None or self.ball is not None:  # distances are measured on all of them
             return None
         more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
-        return found.scanned + more
+        return each.scanned + more
 
     @property
     def choices(self) -> NDArray[np.int64]:
@@ -230,28 +230,28 @@ class Proof(Protocol):
         ...
 
     @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What the guarantee needs, and whether it held."""
-        ...
-
-    @property
     def beta(self) -> float:
-        """The level of this lab."""
-        ...
-
-    @property
-    def excess(self) -> float:
-        """An estimate of how much more the answer errs than the best."""
-        ...
-
-    @property
-    def excess_upper(self) -> float | None:
-        """A bound on it at the level 2β, where there is one."""
+        """The level of each lab that the protocol asks for."""
         ...
 
     @property
     def scanned(self) -> int:
-        """Items looked at."""
+        """Items of the private order that were looked at."""
+        ...
+
+    @property
+    def excess(self) -> float:
+        """An estimate of how much more often than the best the answer errs."""
+        ...
+
+    @property
+    def excess_upper(self) -> float | None:
+        """A bound on it at the level 2β; None where nothing is proven of it."""
+        ...
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """What the guarantee needs, and whether it held."""
         ...
 
     @property

@@ -90,7 +90,8 @@ def missing_proof(row: Row) -> str:
     if has_own_sizes(row):
         return "sizes set by hand"
     rate = _rate(str(row["noise"]))
-    if rate != 0 and find(row["learner"]).setting == "realizable":
+    record = find(row["learner"])
+    if rate != 0 and (record.setting == "realizable" or (record.infers and row["nu"] == 0)):
         return "its proof allows no noise"
     if rate is not None and row["nu"] is not None and row["nu"] < rate:
         return "more noise than its ν"

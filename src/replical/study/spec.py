@@ -400,9 +400,14 @@ def _number(name: str, value: Any) -> Any:
 
 
 def matters(name: str, chosen: Mapping[str, Any]) -> bool:
-    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said."""
+    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said.
+
+    A `nu` above 0 is nothing to a learner that infers labels where there is no noise, and otherwise supposes nothing.
+    """
     if name == "yardstick":
         return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
+    if name == "nu" and find(chosen["learner"]).infers and chosen[name]:
+        return False
     return name not in PLAN_PARAMETERS or find(chosen["learner"]).uses(name, chosen["plan"])
 
 

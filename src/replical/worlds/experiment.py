@@ -92,7 +92,7 @@ def prepare(
         theta = disagreement_coefficient(C, world.population(0), progress=progress).value
         theta_source = "exact maximum over centres on the population"
     best, best_source = _best_error(world)
-    if nu is None and record.uses("nu"):
+    if nu is None and record.best_error(best) is not None:
         nu, nu_source = best, best_source
     items = world.pool_size if isinstance(world.pool_size, int) else None
     learner_plan = plan(

@@ -206,7 +206,8 @@ def forecast(
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
     U = size or options.get("items") or len(pool)
-    makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=record.setting == "realizable")
+    certain = record.setting == "realizable" or (record.infers and options.get("nu") == 0)
+    makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
     if options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
     published = chosen = plan(learner, pool.C, pool="finite", **options)
@@ -506,7 +507,8 @@ def remaining(
     if getattr(learner.plan, "losses", None) is not None:
         raise PlanMismatch("worlds are imagined for errors that are all alike")
     generator = np.random.default_rng([len(heard), len(pool)])  # the same labels, the same estimate
-    certain = find(learner.plan.learner).setting == "realizable"
+    record = find(learner.plan.learner)
+    certain = record.setting == "realizable" or (record.infers and bool(getattr(learner.plan, "noiseless", False)))
     items = np.fromiter(heard, dtype=np.int64, count=len(heard))
     codes = np.fromiter(heard.values(), dtype=np.int64, count=len(heard))
     said = np.asarray(pool.items[items])

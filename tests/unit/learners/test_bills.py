@@ -51,6 +51,19 @@ def test_every_learner_has_a_line_and_applies_where_its_assumption_holds():
     assert agnostic["replicable-erm", "tight"].labels > realizable["replicable-erm", "tight"].labels
 
 
+def test_handicap_infers_labels_only_where_nobody_errs():
+    """A bill for noisy labels is that of the plan without nu, whatever nu is; it was none at all."""
+    noiseless, noisy = (
+        by_name(REFERENCE)["handicap", "tight"],
+        by_name(replace(REFERENCE, nu=0.02))["handicap", "tight"],
+    )
+    assert noiseless.applies
+    assert noisy.applies
+    assert noiseless.labels < noisy.labels
+    unknown = by_name(replace(REFERENCE, nu=0.0), noisy=True)["handicap", "tight"]
+    assert noiseless.labels < unknown.labels < noisy.labels
+
+
 def test_the_winner():
     found = bills(REFERENCE)
     assert cheapest(found, replicable=True).learner == "settled-cal"

@@ -23,7 +23,7 @@ U, RATES = 2000, (0.05, 0.06, 0.3)
 C = PredictionTable(["m0", "m1", "m2"])
 
 
-def lab(learner="settled", unasked=(), **options):
+def lab(learner="handicap", unasked=(), **options):
     """A learner, a pool whose labels are all 0, and which predictions are wrong."""
     private = PrivateRandomness.simulated("measured")
     wrong = (private.generator("errors").random((U, 3)) < RATES).astype(int)
@@ -42,11 +42,11 @@ def test_the_run_is_the_same_and_fresh_items_are_asked_after_it(batch):
     learner, pool, wrong = lab(batch=batch)
     plain, measured = run(learner, pool), run(Measured(learner, 50), pool)
     assert plain.answer_error.of == "excess"
-    assert (measured.hypothesis, measured.settling) == (plain.hypothesis, plain.settling)
-    assert measured.labels == plain.labels + 50 == plain.settling.asked + 50
-    fresh, passed = pool.unscanned(plain.settling.scanned, 50)
+    assert (measured.hypothesis, measured.proof) == (plain.hypothesis, plain.proof)
+    assert measured.labels == plain.labels + 50 == plain.proof.asked + 50
+    fresh, passed = pool.unscanned(plain.proof.scanned, 50)
     assert passed == 0
-    assert not set(fresh.tolist()) & set(pool.order[: plain.settling.scanned].tolist())
+    assert not set(fresh.tolist()) & set(pool.order[: plain.proof.scanned].tolist())
     count = int(wrong[fresh, plain.hypothesis].sum())
     found = measured.answer_error
     assert (found.of, found.labels, found.level) == ("error", 50, 0.05)
@@ -56,9 +56,9 @@ def test_the_run_is_the_same_and_fresh_items_are_asked_after_it(batch):
 
 def test_what_nobody_can_label_is_left_out():
     learner, pool, _ = lab()
-    skipped = pool.unscanned(run(learner, pool).settling.scanned, 20)[0][::2]
+    skipped = pool.unscanned(run(learner, pool).proof.scanned, 20)[0][::2]
     learner, pool, _ = lab(unasked=sorted(skipped.tolist()))
-    fresh, passed = pool.unscanned(run(learner, pool).settling.scanned, 20)
+    fresh, passed = pool.unscanned(run(learner, pool).proof.scanned, 20)
     assert (len(fresh), passed) == (20, 10)
     assert run(Measured(learner, 20), pool).answer_error.skipped == 10
     assert not set(fresh.tolist()) & set(skipped.tolist())
@@ -68,10 +68,10 @@ def test_a_budget_is_for_the_answer_and_a_pool_may_end():
     learner, pool, _ = lab(max_labels=10)
     assert run(Measured(learner, 30), pool).labels == 40
     learner, pool, _ = lab(epsilon=0.001)
-    assert run(learner, pool).settling.scanned == U
+    assert run(learner, pool).proof.scanned == U
     assert run(Measured(learner, 30), pool).answer_error is None
     learner, pool, _ = lab()
-    scanned = run(learner, pool).settling.scanned
+    scanned = run(learner, pool).proof.scanned
     assert run(Measured(learner, 10 * U), pool).answer_error.labels == U - scanned
 
 
@@ -82,8 +82,8 @@ def test_how_many_is_a_whole_number(items):
 
 
 def test_a_learner_that_looks_at_everything_leaves_nothing_fresh():
-    with pytest.raises(PlanMismatch, match="rounded-a2 looks at the whole pool"):
-        Measured(lab("rounded-a2")[0], 10)
+    with pytest.raises(PlanMismatch, match="a2 looks at the whole pool"):
+        Measured(lab("a2", rho=None)[0], 10)
 
 
 def test_intervals_narrow_and_hold_their_estimate():

@@ -57,6 +57,8 @@ def test_cells_with_too_few_pairs():
         ({"learner": "replical", "k_loop": 40}, "sizes set by hand"),
         ({"learner": "replical", "noise": "0.05"}, "its proof allows no noise"),
         ({"learner": "rounded-cal", "noise": "boundary:0.1,0.2"}, "its proof allows no noise"),
+        ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": 0}, "its proof allows no noise"),
+        ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": None, "certified_fraction": 1.0}, ""),
         ({"learner": "replica2", "noise": "0.05", "nu": 0.01}, "more noise than its ν"),
         ({"learner": "replica2", "noise": "0.05", "nu": 0.05}, ""),
         ({"learner": "replical", "cap_reached": 3}, "cut short"),

@@ -64,8 +64,14 @@ def test_parameters_a_learner_does_not_know_are_left_out(learner):
     for plan in ("tight", "paper"):
         found = tiny({"learner": learner, "plan": plan, **values}).cells()[0].parameters
         told = {name for name in values if find(learner).uses(name)} | {"max_labels"}
+        told -= {"nu"} if find(learner).infers else set()  # which knows 0 alone
         told |= {"T"} if (learner, plan) == ("replical", "paper") else set()
         assert set(found) == told | {"class", "learner", "epsilon", "pool_size", "delta", "noise", "plan"}
+
+
+def test_that_there_is_no_noise_is_told_to_a_learner_that_infers_labels():
+    cells = tiny({"learner": ["handicap", "replica2"], "nu": [0, 0.01], "rho": 0.2, "theta": 3}).cells()
+    assert chosen(cells, "learner", "nu") == [("handicap", 0), ("handicap", None), ("replica2", 0), ("replica2", 0.01)]
 
 
 def test_what_a_cell_tries_is_what_was_written():

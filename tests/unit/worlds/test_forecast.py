@@ -112,6 +112,16 @@ def test_every_learner_of_tables_has_a_forecast(learner):
     assert (found.certified_fraction is None) == (learner not in ("settled", "rounded-a2", "rounded-cal"))
 
 
+def test_worlds_of_handicap_have_no_noise_where_the_plan_says_so():
+    """With labels inferred a run takes far fewer; in noisy worlds nobody would be consistent and the run would fail."""
+    pool, _ = tumours(400, step=10)
+    options = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
+    noisy = forecast(pool, "handicap", options, draws=4)
+    noiseless = forecast(pool, "handicap", {**options, "nu": 0}, draws=4)
+    assert noiseless.labels_median < noisy.labels_median
+    assert noiseless.certified_fraction is not None
+
+
 def test_a_learner_that_needs_a_larger_pool_says_so():
     pool, _ = tumours(400, step=10)
     with pytest.raises(PoolExhausted, match="bring a larger pool"):

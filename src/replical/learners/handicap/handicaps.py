@@ -110,9 +110,9 @@ class Handicaps:
         """A few hypotheses such that every other differs from one of them on at most a share `radius` of public items.
 
         Only they are candidates, all with the handicap 0. Thresholds are walked along: from a first one, which the string
-        draws, in the longest steps to both sides that leave nothing uncovered. In other classes the next member is always the one
-        that covers most of what is still uncovered, among up to 2,000 uncovered hypotheses that the string draws; when these
-        are covered it draws again, until every hypothesis is.
+        draws, in the longest steps to both sides that leave nothing uncovered. In other classes the next member is always
+        the one that covers most of what is still uncovered, among up to 2,000 uncovered hypotheses that the string draws;
+        when these are covered others are drawn, until everybody is.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ def _most_covering(
             says = (codes[:, start : start + _AT_ONCE] == label).astype(np.float32)
             alike += says @ says.T
     covers = items - alike <= most
-    gains, chosen = covers.sum(axis=1), []
+    gains, chosen = covers.sum(axis=1), list[int]()
     open_ = np.ones(len(some), dtype=np.bool_)
     while open_.any():
         h = 0 if first and not chosen else int(gains.argmax())

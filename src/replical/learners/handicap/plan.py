@@ -140,6 +140,11 @@ class HandicapPlan(Plan):
         return self.max_labels
 
     @property
+    def measurable(self) -> bool:
+        """Items after those that were scanned are fresh, and errors are counted where they are all alike."""
+        return self.losses is None
+
+    @property
     def choice(self) -> Choice:
         """Bets on labels decide, and no certificate tells labels."""
         return "labels"

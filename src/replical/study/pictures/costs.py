@@ -81,7 +81,8 @@ def _lines(rows: Sequence[Row]) -> list[Line]:
 def _kin(learner: str) -> list[str]:
     """Learners of the same setting that promise nothing, those that fit either setting last."""
     plain = [record for record in LEARNERS.values() if not record.replicable]
-    return [each.id for setting in (find(learner).setting, "either") for each in plain if each.setting == setting]
+    settings = dict.fromkeys((find(learner).setting, "either"))
+    return [each.id for setting in settings for each in plain if each.setting == setting]
 
 
 def _world(row: Row) -> tuple[object, ...]:
