@@ -63,7 +63,7 @@ _HOMES = {
     "agreement_bound": "bounds.ranks",
     "audit": "worlds.audit",
     "ball": "worlds.theta",
-    "confirm": "learners.confirm",
+    "confirm": "learners.handicap.confirm",
     "curve": "worlds.theta",
     "lattice_plan": "lattice.plan",
     "learn": "learners.base",
@@ -108,7 +108,7 @@ if TYPE_CHECKING:
     from replical.lattice.plan import lattice_plan as lattice_plan
     from replical.learners.base import AskTell as AskTell
     from replical.learners.base import learn as learn
-    from replical.learners.confirm import confirm as confirm
+    from replical.learners.handicap.confirm import confirm as confirm
     from replical.learners.handicap.handicaps import Handicaps as Handicaps
     from replical.learners.handicap.learner import Handicap as Handicap
     from replical.learners.measured import Measured as Measured

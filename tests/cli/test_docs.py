@@ -62,8 +62,8 @@ def test_the_code_of_the_scikit_learn_page_runs(capsys):
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     exec(compile(code, "use-with-scikit-learn.md", "exec"), {})
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 4
-    assert lines[2].endswith("True True True")  # two labs without a list: certified, and the same
+    assert len(lines) == 5
+    assert lines[3].endswith("True True True")  # two labs without a list: certified, and the same
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "paper").glob("*.md")), ids=lambda page: page.stem)

@@ -1,5 +1,6 @@
 """A bad answer is rarely confirmed, a good one rarely refuted, and mutants of the bets are caught (docs/claims/confirm.md)."""
 
+from dataclasses import replace
 from importlib import import_module
 from itertools import count
 
@@ -7,11 +8,10 @@ import numpy as np
 import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, confirm
-from replical.learners.settled.bets import Charges
+from replical.learners.handicap.confirm import Wagers
 from support.sequential import Promise
-from support.wrong_bets import NoZeros, by_estimate
 
-learners_confirm = import_module("replical.learners.confirm")
+learners_confirm = import_module("replical.learners.handicap.confirm")
 MARGIN, ALPHA, BEST = 0.05, 0.05, 0.1
 RUNS, FULL = 200, 400  # the power of so many runs, in the fast and in the slow suite
 ABOVE = MARGIN + 1e-9  # just too bad to be confirmed
@@ -69,32 +69,48 @@ def test_an_outcome_is_rarely_wrong(world, alarm, request, record_property):
 def test_any_opponent_from_the_past_keeps_the_promise(alarm, request, record_property, monkeypatch):
     """The opponent is drawn by private coins: the proof needs no more than that no label is seen."""
     coins = PrivateRandomness.simulated(request.node.name).generator("coins")
-    monkeypatch.setattr(learners_confirm, "_fewest_errors", lambda purses, rivals, _: int(coins.choice(rivals)))
+    monkeypatch.setattr(Wagers, "opponent", lambda wagers, rivals: int(coins.choice(rivals)))
     promise = Promise(ALPHA, RUNS, alarm)
     undecided = hear("at the margin", request.node.name, promise)
     record_property("power", f"{promise.told('are refuted')}; {undecided} are undecided")
     assert not promise.broken
 
 
-class Seeing(Charges):
+class Seeing(Wagers):
     """The opponent is whoever did best on the items just heard."""
 
-    def reject(self, o, among, block):
-        return super().reject(int(block.places[1:][block.errors[1:].argmin()]), among, block)
+    def settle(self, S, m, o, block):
+        rivals = np.flatnonzero(m != S)
+        super().settle(S, m, int(S[rivals[block.losses.sum(axis=0)[rivals].argmin()]]), block)
+
+
+class NoZeros(Wagers):
+    """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
+
+    def settle(self, S, m, o, block):
+        super().settle(S, m, o, replace(block, scanned=len(block.losses)))
+
+
+class ByEstimate(Wagers):
+    """A rival is done as soon as the excess of the answer looks like the margin or less."""
+
+    def won(self, rivals):
+        zeros, plus, minus = self.accounts.counts[:, rivals]
+        return plus - minus <= MARGIN * (zeros + plus + minus)
 
 
 @pytest.mark.claim("confirm")
 @pytest.mark.mutant
 @pytest.mark.parametrize(
-    ("part", "mutant", "world"),
+    ("mutant", "world"),
     [
-        ("Charges", Seeing, "at the margin, twenty tied rivals"),
-        ("Charges", NoZeros, "at the margin"),
-        ("Purses", by_estimate(MARGIN), "just above the margin"),
+        (Seeing, "at the margin, twenty tied rivals"),
+        (NoZeros, "at the margin"),
+        (ByEstimate, "just above the margin"),
     ],
 )
-def test_the_same_test_catches_mutants(part, mutant, world, alarm, request, record_property, monkeypatch):
-    monkeypatch.setattr(learners_confirm, part, mutant)
+def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_property, monkeypatch):
+    monkeypatch.setattr(learners_confirm, "Wagers", mutant)
     promise = Promise(ALPHA, RUNS, alarm)
     hear(world, request.node.name, promise)
     record_property("power", promise.told(f"are {WORLDS[world][1]}"))

@@ -19,8 +19,7 @@ from replical import (
     plan,
 )
 from replical.learners.handicap import bets as bets_module
-from replical.learners.handicap.bets import Bets
-from replical.learners.handicap.proof import Accounts
+from replical.learners.handicap.bets import Accounts, Bets
 from support.sequential import Promise
 
 V, BETA, BEST = 0.05, 0.05, 0.1

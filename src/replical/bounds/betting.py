@@ -30,6 +30,7 @@ Floats = NDArray[np.float64]
 
 PLAIN = (Decimal(0), Decimal(1), Decimal(-1))  # of errors
 _FEW = 256  # bets that are computed one by one: finding equal ones would take longer
+_CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
 _MARGIN = Decimal("1e-30")  # relative; 50 digits and a million factors are off by less than 1e-43
 
 
@@ -86,6 +87,14 @@ class Bets:
                 total = sum(each, Decimal(0))
                 self._wealth[counts] = total / len(self.factors) * (1 - _MARGIN)
         return self._wealth[counts]
+
+    def reach(self, counts: Counts, enough: Decimal) -> NDArray[np.bool_]:
+        """Which bets (columns of `counts`) hold `enough`."""
+        about, least = self.about(counts), float(enough.ln())
+        reached: NDArray[np.bool_] = about >= least
+        for column in np.flatnonzero(np.abs(about - least) < _CLEAR).tolist():
+            reached[column] = self.wealth(*counts[:, column].tolist()) >= enough
+        return reached
 
 
 def _product(factors: Sequence[Decimal], counts: Sequence[int]) -> Decimal:

@@ -41,7 +41,7 @@ from replical.lab.confirmation import SCHEMA, candidate, check_fresh, claim_of, 
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import Session
-from replical.learners.confirm import Confirm
+from replical.learners.handicap.confirm import Confirm
 from replical.learners.result import Confirmation
 from replical.worlds.forecast import DRAWS, ConfirmForecast, forecast_confirmation
 

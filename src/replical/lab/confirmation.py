@@ -31,7 +31,7 @@ from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import LabelCounts, Session
-from replical.learners.confirm import ConfirmPlan, confirm_plan
+from replical.learners.handicap.confirm import ConfirmPlan, confirm_plan
 from replical.learners.proof import same
 
 SCHEMA = "replical.confirm/1"
@@ -337,12 +337,12 @@ def _check_possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None
     if content["outcome"] == "confirmed":
         if content["pool"]["unlabelled"] > asked:
             return "more items could not be labelled than were, so nothing is confirmed"
-        most = plan.purses(plan.margin).wealth(scanned - asked, 0, asked)
+        most = plan.bets_for.wealth(scanned - asked, 0, asked)
         return (
             None if plan.n == 1 or most >= plan.winning_wealth else f"{scanned} items are too few to confirm anything"
         )
     if content["outcome"] == "refuted":
-        most = plan.charges(plan.margin).wealth(scanned - asked, asked, 0)
+        most = plan.bets_against.wealth(scanned - asked, asked, 0)
         return None if most >= plan.winning_wealth else f"{asked} labels are too few to refute anything"
     spent = plan.max_labels is not None and asked >= plan.max_labels
     ended = spent or scanned == content["pool"]["items"] or content["against"] is None

@@ -26,7 +26,7 @@ from replical.lab.preference import PUBLIC, check_public, handicaps_of, prior_se
 from replical.lab.schema import PLAIN, SECTIONS, check_shape, read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
-from replical.learners.confirm import Confirm, ConfirmPlan
+from replical.learners.handicap.confirm import Confirm, ConfirmPlan
 from replical.learners.handicap.handicaps import Handicaps
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan

@@ -6,6 +6,7 @@ import secrets
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from replical.classes.base import Codes, HypothesisClass
-from replical.classes.prior import UNIFORM, Prior
+from replical.classes.table import PackedRows
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.core.text import count, plural
 from replical.errors import UncertifiedWarning
@@ -37,7 +38,7 @@ Candidates = Sequence[Any] | Mapping[str, Any]
 Named = list[tuple[str, Any]]
 Oracle = Callable[[int], Any]
 # What would help, as a command says it and as Python does.
-_SAID = {"protocol new --order-from": "public=..", "--learner ": "learner=", ", all of them in a new protocol": ""}
+_SAID = {"a public order of preference": "public rows (public=..)", "--learner ": "learner="}
 _SOME = 10_000  # rows that show whether features tell items apart
 _OWN = 0.99  # of the rows are different where features tell items apart
 
@@ -57,11 +58,15 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return secrets.token_hex(16)
 
-    def _private(self) -> PrivateRandomness:
-        """The order in which labels are asked for: fresh, or fixed by random_state as everywhere in scikit-learn."""
-        if self.random_state is None:
-            return PrivateRandomness.fresh()
-        return PrivateRandomness.simulated("sklearn", int(check_random_state(self.random_state).randint(2**31)))
+    def _private(self, items: Any) -> PrivateRandomness:
+        """The order in which labels are asked for: the same whenever these rows are fitted with this random_state.
+
+        A fit that begins anew in another order would be a second chance, and the promise is for one.
+        """
+        rows = items.planes if isinstance(items, PackedRows) else items
+        digest = blake2b(np.ascontiguousarray(rows).tobytes(), digest_size=16).hexdigest()
+        state = "" if self.random_state is None else int(check_random_state(self.random_state).randint(2**31))
+        return PrivateRandomness.simulated("sklearn", digest, state)
 
     def _run(
         self,
@@ -69,12 +74,10 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         items: Any,
         labels: Callable[[NDArray[np.int64]], Codes],
         seed: str,
-        prior: Prior = UNIFORM,
+        **public: Any,
     ) -> Result:
-        """Ask for labels as the learner wants them, and for no others."""
-        options = {name: getattr(self, name) for name in ("nu", "theta", "kappa") if find(self.learner).uses(name)}
-        if options.get("kappa") is not None and options["kappa"] > self.epsilon:
-            options["kappa"] = self.epsilon  # a default that is made for larger errors
+        """Ask for labels as the learner wants them, and for no others; `public` is what else the plan depends on."""
+        options = {name: getattr(self, name) for name in ("nu", "theta") if find(self.learner).uses(name)}
         learner_plan = plan(
             self.learner,
             C,
@@ -83,7 +86,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rho=self.rho,
             pool="finite",
             max_labels=self.max_labels,
-            prior=prior,
+            **public,
             **options,
         )
         return self._course(learner_for(learner_plan), C, items, labels, seed)
@@ -92,7 +95,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
     ) -> Result:
         """Let a learner ask until it has an answer."""
-        course = Course(learner, Pool(C, items, self._private()), SharedRandomness(seed))
+        course = Course(learner, Pool(C, items, self._private(items)), SharedRandomness(seed))
         while course.query is not None:
             course.tell(Answers.unanimous(course.query, labels(course.query.items), len(C.labels)))
         return course.result()
@@ -103,6 +106,9 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_labels_ = result.labels
         self.hypothesis_ = result.hypothesis
         self.certified_ = result.proven is not None and result.proven.certified
+        self.doubt_, self.tolerance_, self.excess_upper_ = (
+            getattr(result.proof, name, None) for name in ("doubt", "tolerance", "excess_upper")
+        )
 
     def _warn_if_uncertified(self) -> None:
         """Warn where nothing was proven: why, and what would help. The last thing a fit does."""
@@ -111,8 +117,9 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verdict = self.result_.verdict
         learner = getattr(self, "learner", "")
         why = f"the learner {learner} does not prove that labs agree" if verdict is None else verdict.why
-        instead = "settled-cal" if verdict is None and find(learner).setting == "realizable" else "settled"
-        helps = f"learner={instead!r}" if verdict is None else python_words(verdict.helps)
+        helps = "learner='handicap'" if verdict is None else python_words(verdict.helps)
+        if getattr(self, "public", None) is not None:  # they are there
+            helps = helps.replace("public rows (public=..), ", "")
         warnings.warn(
             f"not certified: {why}, so another lab may well have another answer. What would help: {helps}.",
             UncertifiedWarning,
@@ -187,8 +194,8 @@ def python_words(helps: str) -> str:
 
     Examples
     --------
-    >>> python_words("more labels, a public order of preference (protocol new --order-from), or --learner settled")
-    'more labels, a public order of preference (public=..), or learner=settled'
+    >>> python_words("more labels, a public order of preference, or a larger epsilon")
+    'more labels, public rows (public=..), or a larger epsilon'
     """
     for command, python in _SAID.items():
         helps = helps.replace(command, python)
@@ -304,7 +311,7 @@ def _is_fitted(estimator: Any, X: Any) -> bool:
 
 
 def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """The pair of rows and labels, if it is one; rows that are among those of `X` are warned about."""
+    """The pair of rows and labels, if it is one; rows that are among those of `X` are refused."""
     if not isinstance(public, tuple | list) or len(public) != 2:
         raise ValueError(f"public is a pair of rows and their labels, public=(X_public, y_public), got {_kind(public)}")
     rows, labels = public[0], column_or_1d(public[1])
@@ -313,14 +320,17 @@ def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArra
         codes_of(labels, classes)
     except ValueError as error:
         raise ValueError(f"public: {error}") from error
-    if among := shared_rows(rows, X):
-        warnings.warn(
-            f"{among} of {len(labels)} public rows are among the rows to choose on: if these are the same items, the order "
-            "depends on what this lab looks at and nothing is proven. Take them out of one of the two.",
-            UserWarning,
-            stacklevel=4,
-        )
+    check_apart(rows, X)
     return rows, labels
+
+
+def check_apart(rows: Any, X: Any) -> None:
+    """Refuse public rows that are among those of `X`: what is public would depend on what this lab looks at."""
+    if among := shared_rows(rows, X):
+        raise ValueError(
+            f"{among} of {len(rows)} public rows are among the rows to choose on, so nothing would be proven: take them out "
+            "of one of the two"
+        )
 
 
 def _kind(value: Any) -> str:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from replical.classes.base import HypothesisClass
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.stumps import Stumps
-from replical.sklearn.base import Oracle, Replicable
+from replical.core.exact import fraction
+from replical.core.randomness import SharedRandomness
+from replical.learners.handicap.handicaps import Handicaps
+from replical.sklearn.base import Oracle, Replicable, check_apart
 
 
 class ReplicableClassifier(Replicable):
@@ -29,16 +33,19 @@ class ReplicableClassifier(Replicable):
         between -`span` and `span`, so scale features by public constants, not by this sample: a ``StandardScaler`` in a
         pipeline is fitted on each lab's own rows, so the same cut would mean something else in every lab. It is warned
         about; fit the scaler on public rows instead.
+    public
+        Unlabelled rows that belong to no lab, the same for all labs: the learner then chooses among a few rules from which
+        every other differs on at most .8 of `epsilon` of these rows, and needs fewer rows for a proof. The error asked for
+        is reached if these rows are like the labs'. Left out: handicaps are drawn from the seed.
     epsilon, delta
         Error asked for, and how often it may be missed.
     rho
         How often two labs may differ.
     nu, theta
         Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
-    kappa
-        Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
+        0 says to ``"handicap"`` that some rule makes no error.
     learner
-        A learner id, as in `replical.plan`. Some thousand rows are enough for ``"settled-distance"`` to prove its answer.
+        A learner id, as in `replical.plan`.
     bins, span, count
         Cuts a feature and their range; half-spaces in the net.
     max_labels
@@ -48,7 +55,8 @@ class ReplicableClassifier(Replicable):
     seed
         The published string. If left out one is drawn, kept in ``seed_``, and warned about.
     random_state
-        Fixes the private order in which labels are asked for.
+        Changes the private order in which labels are asked for, which depends on the rows alone if it is left out: the
+        same rows are no second chance. Who fits again with another one has run another lab.
 
     Attributes
     ----------
@@ -60,6 +68,14 @@ class ReplicableClassifier(Replicable):
         Labels that were looked at.
     certified_
         Did the learner prove ρ on these items? False for learners that prove nothing.
+    survivors_
+        Indices of those that may still be the ideal answer, proven to contain it; one if certified.
+    doubt_
+        The smallest level at which the answer would have been proven; None for learners that do not say it.
+    tolerance_
+        None: it is about the first of a public order, and there is none here.
+    excess_upper_
+        If certified: a bound on how much more than the best the answer errs; with `public` the best of those few rules.
     seed_
         The published string that was used.
     classes_
@@ -71,22 +87,23 @@ class ReplicableClassifier(Replicable):
     --------
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> y = np.where(X[:, 0] > .3, "yes", "no")
-    >>> model = ReplicableClassifier(seed="published", random_state=0).fit(X, y)
-    >>> model.n_labels_, model.class_.describe(model.hypothesis_), float((model.predict(X) == y).mean())
-    (79, '1 if x0 >= 0.272727 else 0', 0.9885)
+    >>> public = np.random.default_rng(1).normal(size=(1000, 2))
+    >>> model = ReplicableClassifier(public=public, seed="published", random_state=0).fit(X, y)
+    >>> model.n_labels_, model.certified_, model.class_.describe(model.hypothesis_), float((model.predict(X) == y).mean())
+    (78, True, '1 if x0 >= 0.272727 else 0', 0.9885)
     """
 
     def __init__(
         self,
         hypotheses: str | HypothesisClass = "stumps",
         *,
+        public: ArrayLike | None = None,
         epsilon: float = 0.1,
         delta: float = 0.05,
         rho: float = 0.1,
         nu: float | None = None,
         theta: float | None = None,
-        kappa: float | None = 0.05,
-        learner: str = "settled-distance",
+        learner: str = "handicap",
         bins: int = 32,
         span: float = 3.0,
         count: int = 1000,
@@ -96,12 +113,12 @@ class ReplicableClassifier(Replicable):
         random_state: Any = None,
     ) -> None:
         self.hypotheses = hypotheses
+        self.public = public
         self.epsilon = epsilon
         self.delta = delta
         self.rho = rho
         self.nu = nu
         self.theta = theta
-        self.kappa = kappa
         self.learner = learner
         self.bins = bins
         self.span = span
@@ -141,10 +158,22 @@ class ReplicableClassifier(Replicable):
         if isinstance(self.hypotheses, str) and self.hypotheses == "stumps":
             self._warn_of_range(X)
         self._warn_of_scaling(X)
-        self._keep(self._run(C, X, labels, seed), classes, seed)
-        self.class_ = C
+        handicaps = None if self.public is None else self._cover(C, X, seed)
+        self._keep(self._run(C, X, labels, seed, handicaps=handicaps), classes, seed)
+        self.class_, self.survivors_ = C, self.result_.survivors.indices
         self._warn_if_uncertified()
         return self
+
+    def _cover(self, C: HypothesisClass, X: NDArray[Any], seed: str) -> Handicaps:
+        """A few rules near which every other is, on public rows."""
+        rows = check_array(self.public)
+        if rows.shape[1] != X.shape[1]:
+            raise ValueError(
+                f"public rows have {rows.shape[1]} features, those to choose on {X.shape[1]}: give the same"
+            )
+        check_apart(rows, X)
+        radius = float(Fraction(4, 5) * fraction(self.epsilon))  # the rest of epsilon is for the choice of public rows
+        return Handicaps.cover(C, C.items(rows), radius=radius, shared=SharedRandomness(seed))
 
     def _warn_of_range(self, X: NDArray[Any]) -> None:
         """Cuts are public, so they cannot follow the data; say so where they miss it."""

@@ -77,7 +77,7 @@ class ReplicableLinear(Replicable):
     >>> y = X @ [.5, .5, .5, .5] > 0
     >>> model = ReplicableLinear(intercept=None, seed="published", random_state=0).fit(X, y)
     >>> model.n_labels_, model.certified_, model.rho_proven_, float((model.predict(X) == y).mean())
-    (42, True, 0.0, 0.97975)
+    (46, True, 0.0, 0.97975)
     """
 
     def __init__(

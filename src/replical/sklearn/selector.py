@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
 from replical.sklearn.base import Candidates, Oracle, Replicable, check_fitted, codes_of, named_estimators, public_rows
@@ -35,20 +36,22 @@ class ReplicableSelector(Replicable):
         selector in a pipeline is fitted on each lab's own rows, so that candidates would say other things in other labs:
         it is warned about.
     public
-        Labelled rows (X, y) that belong to no lab, the same for all labs: the shared order is then by the errors that the
-        estimators make on them, ties by name, and far fewer labels are needed. They must not be those that the estimators
-        were fitted on. Left out: a random order, made from the seed.
+        Labelled rows (X, y) that belong to no lab, the same for all labs: the estimators are then preferred by the errors
+        that they make on them, ties by name, and far fewer labels are needed. They must not be those that the estimators
+        were fitted on, nor rows to choose on. Left out: handicaps are drawn from the seed.
+    losses
+        What predictions cost where that is not one for each error: `replical.Losses.of`, with the labels in the order of
+        `classes`; what an estimator says that abstains is then the last of these. `epsilon` is in costliest errors.
     epsilon, delta
         Error asked for, and how often it may be missed.
     rho
         How often two labs may differ.
     nu, theta
         Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
-    kappa
-        Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
+        0 says to ``"handicap"`` that some estimator makes no error.
     learner
-        A learner id, as in `replical.plan`. Near-ties at the shared threshold make `settled` ask on: give it `max_labels`
-        where labels are dear.
+        A learner id, as in `replical.plan`. Where the best are nearly equal it asks on: give it `max_labels` where labels
+        are dear.
     max_labels
         Budget.
     classes
@@ -56,7 +59,8 @@ class ReplicableSelector(Replicable):
     seed
         The published string. If left out one is drawn, kept in ``seed_``, and warned about.
     random_state
-        Fixes the private order in which labels are asked for.
+        Changes the private order in which labels are asked for, which depends on the rows alone if it is left out: the
+        same rows are no second chance. Who fits again with another one has run another lab.
 
     Attributes
     ----------
@@ -70,6 +74,14 @@ class ReplicableSelector(Replicable):
         Labels that were looked at.
     certified_
         Did the learner prove ρ on these items? False for learners that prove nothing.
+    survivors_
+        Names of those that may still be the ideal answer, proven to contain it; one if certified.
+    doubt_
+        The smallest level at which the answer would have been proven; None for learners that do not say it.
+    tolerance_
+        With public rows: the estimator that is first there errs at most so much more than the best. None without.
+    excess_upper_
+        If certified: a bound on how much more than the best the answer errs.
     seed_
         The published string that was used.
     classes_
@@ -85,7 +97,7 @@ class ReplicableSelector(Replicable):
     >>> named = [(f"depth {tree.max_depth}", tree.fit(public, public.sum(axis=1) > 0)) for tree in trees]
     >>> chosen = ReplicableSelector(named, epsilon=.1, seed="published", random_state=0).fit(X, X.sum(axis=1) > 0)
     >>> chosen.best_name_, chosen.n_labels_, chosen.certified_
-    ('depth 2', 138, True)
+    ('depth 4', 19, True)
     """
 
     def __init__(
@@ -98,8 +110,8 @@ class ReplicableSelector(Replicable):
         rho: float = 0.1,
         nu: float | None = None,
         theta: float | None = None,
-        kappa: float | None = 0.02,
-        learner: str = "settled",
+        losses: Losses | None = None,
+        learner: str = "handicap",
         max_labels: int | None = None,
         classes: Sequence[Any] | None = None,
         seed: str | None = None,
@@ -112,7 +124,7 @@ class ReplicableSelector(Replicable):
         self.rho = rho
         self.nu = nu
         self.theta = theta
-        self.kappa = kappa
+        self.losses = losses
         self.learner = learner
         self.max_labels = max_labels
         self.classes = classes
@@ -160,13 +172,18 @@ class ReplicableSelector(Replicable):
         codes = _predictions(candidates, X, classes)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._warn_of_scaling(X)
-        self._keep(self._run(C, codes, labels, seed, self._order(C, candidates, public)), classes, seed)
+        self._keep(
+            self._run(C, codes, labels, seed, prior=self._order(C, candidates, public), losses=self.losses),
+            classes,
+            seed,
+        )
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
+        self.survivors_ = [named[h][0] for h in self.result_.survivors.indices.tolist()]
         self._warn_if_uncertified()
         return self
 
     def _order(self, C: PredictionTable, candidates: Sequence[Any], public: Any) -> Prior:
-        """Fewest errors on the public rows first, ties by name; any order, from the seed, if there are none."""
+        """Fewest errors on the public rows first, ties by name; nobody is preferred if there are none."""
         if public is None:
             return UNIFORM
         X, y = public

@@ -42,7 +42,7 @@ from replical.worlds.vote_worlds import (
 from replical.worlds.world import Noise
 
 if TYPE_CHECKING:
-    from replical.learners.confirm import Confirm
+    from replical.learners.handicap.confirm import Confirm
 
 Progress = Callable[[int, int], None]
 

@@ -1,7 +1,6 @@
 """Confirm against a second implementation in plain fractions."""
 
 from fractions import Fraction
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Thresholds, confirm
-from replical.learners.settled.candidates import Everyone
 from support import reference
 from support.predictions import tables
 
@@ -46,12 +44,12 @@ def test_it_is_its_twin(claim, margin, level, batch, most):
 @pytest.mark.claim("confirm")
 @given(st.integers(2, 60), st.integers(0, 2**32), st.sampled_from([0.05, 0.2]), st.sampled_from([1, 4]))
 @settings(max_examples=40)
-def test_groups_on_a_line_change_nothing(n, seed, margin, batch):
-    """A record for each history gives what a record for each candidate gives."""
+def test_a_class_without_a_matrix_is_its_table(n, seed, margin, batch):
     generator, C = np.random.default_rng(seed), Thresholds(n)
     x = generator.integers(n - 1, size=300)
     labels = ((x >= generator.integers(n)) ^ (generator.random(300) < 0.1)).astype(int)
-    pool, known, h = Pool(C, x, PrivateRandomness.simulated("line", seed)), KnownLabels(C, labels), seed % n
-    grouped = confirm(h, pool, known, margin=margin, batch=batch)
-    with patch("replical.learners.settled.candidates.Line", lambda whole, order, *_: Everyone(whole, order)):
-        assert confirm(h, pool, known, margin=margin, batch=batch) == grouped
+    private, h = PrivateRandomness.simulated("line", seed), seed % n
+    table = PredictionTable([str(each) for each in range(n)])
+    codes = C.codes(C.items(x), np.arange(n)).T
+    found = confirm(h, Pool(C, x, private), KnownLabels(C, labels), margin=margin, batch=batch)
+    assert found == confirm(h, Pool(table, codes, private), KnownLabels(table, labels), margin=margin, batch=batch)

@@ -10,7 +10,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.labelling import RemoteRun
 from replical.lab.tables import read_pool
-from replical.learners.confirm import Confirm, confirm_plan
+from replical.learners.handicap.confirm import Confirm, confirm_plan
 from replical.learners.planning import plan
 from support.lab import Run, content, world
 

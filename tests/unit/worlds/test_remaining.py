@@ -8,7 +8,7 @@ import pytest
 from replical import Pool, PredictionTable, PrivateRandomness, SharedRandomness, learner_for, plan
 from replical.errors import PoolExhausted, ValueOutOfRange
 from replical.learners.base import Course
-from replical.learners.confirm import Confirm, confirm_plan
+from replical.learners.handicap.confirm import Confirm, confirm_plan
 from replical.pools.query import Answers
 from replical.worlds import vote_worlds
 from replical.worlds import vote_worlds as votes

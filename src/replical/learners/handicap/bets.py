@@ -7,15 +7,20 @@ one part in a million from what it should be, and a member leaves only beyond th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.bounds.betting import Bets as FixedBets
+from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.errors import BadLabel
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
+from replical.learners.handicap.plan import STAKES, exact_values
 from replical.pools.version_space import VersionSpace
 
 Floats = NDArray[np.float64]
@@ -162,6 +167,46 @@ class Bets:
             for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
         )
         self.scanned = int(check_array(kept["scanned"], (), np.int64))
+
+
+class Accounts:
+    """How often the difference of losses between one hypothesis and each other one had each of its values.
+
+    Attributes
+    ----------
+    differences, values
+        Its values in whole parts of 1/q, 0, q and -q first, and as shares of the costliest error.
+    counts
+        A row for each of them, a column for each hypothesis.
+    """
+
+    def __init__(self, n: int, differences: tuple[int, ...]) -> None:
+        self.differences, self.values, self._unit = differences, exact_values(differences), max(differences)
+        self.counts = np.zeros((len(differences), n), dtype=np.int64)
+        self._rows = np.zeros(2 * self._unit + 1, dtype=np.int64)
+        self._rows[np.array(differences) + self._unit] = np.arange(len(differences))
+
+    def add(self, columns: Indices, m: int, block: Block) -> None:
+        """Losses of the `m`-th less those of everyone at `columns`; what nobody can label counts against the `m`-th."""
+        self.counts[0, columns] += block.scanned
+        for losses in block.losses:
+            self._move(columns, losses[m] - losses)
+        for codes in block.disputed:
+            self._move(columns, self._unit * (codes != codes[m]))
+
+    def _move(self, columns: Indices, differences: NDArray[np.int64]) -> None:
+        """An item from the value 0 to another one, in whole parts of 1/q."""
+        self.counts[0, columns] -= 1
+        self.counts[self._rows[differences + self._unit], columns] += 1
+
+    def reach(self, x: Decimal, enough: Decimal) -> Mask:
+        """Whose bet that the difference has a mean below x holds `enough`."""
+        return _fixed_bets(x, self.values).reach(self.counts, enough)
+
+
+@cache
+def _fixed_bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
+    return accepting(x, STAKES, values)
 
 
 def power(x: Floats, exponent: int) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 
 from replical.bounds.betting import share_interval
 from replical.core.exact import decimal, decimals
+from replical.learners.handicap.bets import Accounts
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import (
@@ -24,7 +25,6 @@ from replical.learners.handicap.proof import (
     MOST_COUNTED,
     PROVEN,
     STEPS,
-    Accounts,
     HandicapProof,
     tolerance_of,
     up,
@@ -183,7 +183,7 @@ def _tolerance(claim: Claim) -> str | None:
         return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
     if wrong := _check_rows(claim, plan, counts, f):
         return wrong
-    accounts = Accounts(plan.n, plan.values)
+    accounts = Accounts(plan.n, plan.differences)
     accounts.counts[:] = np.array(counts, dtype=np.int64).T
     return same(part["tolerance"], tolerance_of(plan, accounts, f))
 
@@ -263,7 +263,7 @@ def joint_tolerance(plan: Plan, parts: list[Mapping[str, Any]]) -> float | None:
     f = plan.favourite
     if f is None or any(part["counts"] is None for part in parts):
         return None
-    accounts = Accounts(plan.n, plan.values)
+    accounts = Accounts(plan.n, plan.differences)
     for part in parts:
         accounts.counts += np.array(part["counts"], dtype=np.int64).T
     return tolerance_of(plan, accounts, f)

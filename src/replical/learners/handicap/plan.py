@@ -11,7 +11,6 @@ from typing import Self
 
 import numpy as np
 
-from replical.bounds.betting import PLAIN
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
@@ -37,24 +36,84 @@ _SLACK = Fraction(
 
 
 @dataclass(frozen=True, kw_only=True)
-class HandicapPlan(Plan):
-    """Drop whoever is clearly not the smallest error plus handicap, until one is left.
+class BettingPlan(Plan):
+    """Ask a batch, settle the bets, ask again.
 
     Attributes
     ----------
     batch
         Items open at once.
-    noiseless
-        Does some hypothesis make no error, so that labels can be inferred?
     losses
         What predictions cost; None where errors are counted.
+    """
+
+    batch: int
+    losses: Losses | None = None
+
+    @property
+    def unit(self) -> int:
+        """q: losses are whole multiples of 1/q."""
+        return 1 if self.losses is None else self.losses.unit
+
+    @property
+    def differences(self) -> tuple[int, ...]:
+        """By how much two hypotheses may differ in loss on an item, in whole parts of 1/q: 0, q and -q first."""
+        return (0, 1, -1) if self.losses is None else self.losses.differences
+
+    @property
+    def values(self) -> tuple[Decimal, ...]:
+        """The same as shares of the costliest error."""
+        return exact_values(self.differences)
+
+    @property
+    def labels_most(self) -> int | None:
+        """Only the pool and the budget limit it."""
+        return self.max_labels
+
+    @property
+    def choice(self) -> Choice:
+        """Bets on labels decide, and no certificate tells labels."""
+        return "labels"
+
+    def opens(self, asked: int) -> int:
+        """How many items to ask next: a batch, or what is left of the budget."""
+        return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
+
+    def under(self, prior: Prior, max_labels: int | None) -> Self:
+        """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
+        if max_labels is not None and max_labels < self.batch:
+            raise ValueOutOfRange(
+                f"max_labels = {max_labels} is below batch = {self.batch}, so not even one batch could be asked: "
+                "raise the budget or lower the batch"
+            )
+        return super().under(prior, max_labels)
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for."""
+        super().check(pool)
+        if pool.exact and self.max_labels is None:
+            raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
+
+
+def exact_values(differences: tuple[int, ...]) -> tuple[Decimal, ...]:
+    """Differences of losses as shares of the costliest error."""
+    with decimals():
+        return tuple(Decimal(each) / max(differences) for each in differences)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HandicapPlan(BettingPlan):
+    """Drop whoever is clearly not the smallest error plus handicap, until one is left.
+
+    Attributes
+    ----------
+    noiseless
+        Does some hypothesis make no error, so that labels can be inferred?
     handicaps
         Where handicaps come from; None: from the prior, or from the string where nobody is preferred.
     """
 
-    batch: int
     noiseless: bool
-    losses: Losses | None = None
     handicaps: Handicaps | None = None
 
     @property
@@ -112,19 +171,6 @@ class HandicapPlan(Plan):
         return tuple(map(float, STAKES))
 
     @property
-    def unit(self) -> int:
-        """q: losses are whole multiples of 1/q."""
-        return 1 if self.losses is None else self.losses.unit
-
-    @property
-    def values(self) -> tuple[Decimal, ...]:
-        """By how much two hypotheses may differ in loss on an item."""
-        if self.losses is None:
-            return PLAIN
-        with decimals():
-            return tuple(Decimal(each) / self.losses.unit for each in self.losses.differences)
-
-    @property
     def measurable(self) -> bool:
         """What it has not looked at is fresh; where errors are not all alike nothing is measured."""
         return self.losses is None
@@ -134,41 +180,11 @@ class HandicapPlan(Plan):
         """Labels are inferred where all consistent hypotheses agree: then rounds tell of these, and not of the survivors."""
         return self.noiseless
 
-    @property
-    def labels_most(self) -> int | None:
-        """Only the pool and the budget limit it."""
-        return self.max_labels
-
-    @property
-    def measurable(self) -> bool:
-        """Items after those that were scanned are fresh, and errors are counted where they are all alike."""
-        return self.losses is None
-
-    @property
-    def choice(self) -> Choice:
-        """Bets on labels decide, and no certificate tells labels."""
-        return "labels"
-
-    def opens(self, asked: int) -> int:
-        """How many items to ask next: a batch, or what is left of the budget."""
-        return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
-
-    def under(self, prior: Prior, max_labels: int | None) -> Self:
-        """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
-        if max_labels is not None and max_labels < self.batch:
-            raise ValueOutOfRange(
-                f"max_labels = {max_labels} is below batch = {self.batch}, so not even one batch could be asked: "
-                "raise the budget or lower the batch"
-            )
-        return super().under(prior, max_labels)
-
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` this plan was not made for."""
         super().check(pool)
         if self.handicaps is not None:
             self.handicaps.check(pool.C)
-        if pool.exact and self.max_labels is None:
-            raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
         if pool.exact and self.noiseless:
             raise PlanMismatch(
                 f"{self.learner} infers labels where nu is 0, so on a known distribution neither labels nor items would "

@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cache
 from math import ceil, floor, log, log10
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.betting import Bets as FixedBets
-from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
 from replical.learners.base import State, check_array
-from replical.learners.handicap.bets import Bets, Block, Observation
+from replical.learners.handicap.bets import Accounts, Bets, Block, Observation
 from replical.learners.handicap.handicaps import UNIT
-from replical.learners.handicap.plan import STAKES, HandicapPlan
+from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.plan import Condition
 from replical.learners.result import Verdict
 from replical.pools.scan import Blocks
@@ -36,7 +33,6 @@ LABELLED = "of the items on which candidates differ at least as many were labell
 DIGITS = 10**6  # levels are rounded up to this
 MOST_COUNTED = 10_000  # candidates whose counts are told
 STEPS = 64  # of [0, ε] for excess_upper
-_CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
 _FINEST = Decimal("0.001")
 _MOST = 10**7  # items beyond which nobody goes
@@ -108,54 +104,6 @@ class HandicapProof:
         )
 
 
-class Accounts:
-    """How often the difference of losses between one hypothesis and each other one had each of its values.
-
-    Attributes
-    ----------
-    values
-        Of the difference, 0 first.
-    counts
-        A row for each of them, a column for each hypothesis.
-    """
-
-    def __init__(self, n: int, values: tuple[Decimal, ...]) -> None:
-        self.values = values
-        self.counts = np.zeros((len(values), n), dtype=np.int64)
-        with decimals():
-            self._unit = max(int(1 / abs(each)) for each in values if each)
-            whole = [int(each * self._unit) for each in values]
-        self._rows = np.zeros(2 * self._unit + 1, dtype=np.int64)
-        self._rows[np.array(whole) + self._unit] = np.arange(len(values))
-
-    def add(self, columns: Indices, m: int, block: Block) -> None:
-        """Losses of the `m`-th less those of everyone at `columns`; what nobody can label counts against the `m`-th."""
-        self.counts[0, columns] += block.scanned
-        for losses in block.losses:
-            self._move(columns, losses[m] - losses)
-        for codes in block.disputed:
-            self._move(columns, self._unit * (codes != codes[m]))
-
-    def _move(self, columns: Indices, differences: NDArray[np.int64]) -> None:
-        """An item from the value 0 to another one, in whole parts of 1/q."""
-        self.counts[0, columns] -= 1
-        self.counts[self._rows[differences + self._unit], columns] += 1
-
-    def reach(self, x: Decimal, enough: Decimal) -> Mask:
-        """Whose bet that the difference has a mean below x holds `enough`."""
-        bets, about = _fixed_bets(x, self.values), float(enough.ln())
-        wealth = bets.about(self.counts)
-        reached: Mask = wealth >= about
-        for column in np.flatnonzero(np.abs(wealth - about) < _CLEAR).tolist():
-            reached[column] = bets.wealth(*self.counts[:, column].tolist()) >= enough
-        return reached
-
-
-@cache
-def _fixed_bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
-    return accepting(x, STAKES, values)
-
-
 class History:
     """Which items were labelled while who was in S: from it follow bounds on how good the answer is."""
 
@@ -163,7 +111,7 @@ class History:
         self.whole, self._plan = S, plan
         self._blocks: list[Observation] = []
         self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
-        self._first = Accounts(S.size, plan.values)  # of the first of a public order
+        self._first = Accounts(S.size, plan.differences)  # of the first of a public order
 
     def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
         """A block in which S was compared."""
@@ -206,7 +154,7 @@ class History:
 
     def against(self, h: int) -> Accounts:
         """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
-        accounts = Accounts(self.whole.size, self._plan.values)
+        accounts = Accounts(self.whole.size, self._plan.differences)
         for number, observation in enumerate(self._blocks, 1):
             columns = np.flatnonzero(self._last >= number)
             S = self.whole.restrict(self.whole.indices[columns])

@@ -10,8 +10,7 @@ Reference: ours (docs/claims/confirm.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,21 +18,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.bounds.betting import Bets, accepting, rejecting
+from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM
 from replical.core.exact import check_between, decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
+from replical.learners.handicap.bets import Accounts, Block, Observation
+from replical.learners.handicap.plan import STAKES, BettingPlan
+from replical.learners.handicap.proof import LABELLED
 from replical.learners.parameters import PARAMETERS
 from replical.learners.plan import Condition, Number
 from replical.learners.result import Confirmation, Outcome, Result
-from replical.learners.settled.bets import Charges, Known, Purses, heard
-from replical.learners.settled.candidates import groups_of
-from replical.learners.settled.learner import LABELLED
-from replical.learners.settled.plan import BettingPlan
 from replical.pools.pool import AnyPool
-from replical.pools.query import Labels
+from replical.pools.query import Answers, Labels, Query
 
 _UNUSED = SharedRandomness("a confirmation shares nothing")
 
@@ -121,63 +121,91 @@ class Confirm:
         The result's ``confirmation`` says the outcome, ``V`` holds the answer and the rivals that are not done,
         ``conditions`` whether enough items were labelled.
         """
-        plan, n = self.plan, self.plan.n
-        order = np.concatenate(([self.h], np.delete(np.arange(n), self.h)))  # the answer at place 0, rivals behind it
-        purses = Purses(n, plan.purses(plan.margin), plan.winning_wealth)
-        charge = Charges(1, plan.charges(plan.margin), plan.winning_wealth)  # against the answer alone
-        done, refuted, asked, scanned, o = np.zeros(n, dtype=np.bool_), False, 0, 0, 0
-        whole, blocks, known = pool.version_space(), pool.blocks(), Known()
-
-        def copy(new: int, head: int) -> None:
-            for kept in (done, *purses.arrays()):
-                kept[..., new] = kept[..., head]
-
-        groups = groups_of(whole, order, copy)
-        groups.choose(0, 0)
+        plan, S, blocks = self.plan, pool.version_space(), pool.blocks()
+        m, wagers, asked, scanned = int(self.h), Wagers(self.plan), 0, 0
         while True:
-            rivals = groups.heads[(groups.heads > 0) & ~done[groups.heads]]
-            if refuted or len(rivals) == 0:
+            rivals = S.indices[S.indices != m]
+            if wagers.refuted or len(rivals) == 0:
                 break
-            o = _fewest_errors(purses, rivals, plan.differences)
+            o = wagers.opponent(rivals)
             if not plan.opens(asked):
                 break
-            S = np.concatenate(([0], rivals))
-            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"))
+            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"))
             if query.scanned == 0:  # the pool is used up
                 break
             asked, scanned = asked + query.total, scanned + query.scanned
-            answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
-            S = groups.hear(S, query.items)
-            block = heard(groups, S, known.labels(query, answers), known.unknown(query), query.scanned, plan.losses)
-            done[purses.settle(0, S > 0, block)] = True
-            refuted = len(charge.reject(o, S == 0, block)) > 0
+            answers = (yield query) if query.total else None
+            wagers.settle(S.indices, m, o, Block.of(S, _observation(query, answers), plan.losses))
+            S = S.keep((S.indices == m) | ~wagers.won(S.indices))
         labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
-        outcome: Outcome = "refuted" if refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
-        left = groups.hypotheses(np.concatenate(([0], rivals)))
+        outcome: Outcome = (
+            "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
+        )
         confirmation = Confirmation(
             outcome=outcome,
-            hypothesis=int(self.h),
-            against=int(order[o]) if refuted or len(rivals) else None,
+            hypothesis=m,
+            against=o if wagers.refuted or len(rivals) else None,
             margin=float(plan.margin),
             level=float(plan.level),
             asked=asked,
             scanned=scanned,
             unlabelled=blocks.unlabelled,
-            rivals=len(left) - 1,
+            rivals=len(rivals),
         )
         return Result(
-            hypothesis=int(self.h),
-            unrounded=int(self.h),
-            V=whole.restrict(np.sort(left)),
+            hypothesis=m,
+            unrounded=m,
+            V=S,
             conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
             confirmation=confirmation,
         )
 
 
-def _fewest_errors(purses: Purses, rivals: NDArray[np.int64], differences: Sequence[int]) -> int:
-    """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
-    less = np.array(differences, dtype=np.int64) @ purses.counts(0)[:, rivals]
-    return int(rivals[np.argmax(less)])
+def _observation(query: Query, answers: Answers | None) -> Observation:
+    """The labels heard; what nobody can label tells nobody apart."""
+    none = query.items[:0]
+    if answers is None:
+        return Observation(scanned=query.scanned, items=none, codes=none, unknown=none)
+    return Observation(
+        scanned=query.scanned, items=answers.items, codes=np.argmax(answers.counts, axis=1), unknown=none
+    )
+
+
+class Wagers:
+    """The bets: for the answer against every rival, that it errs at most ε' more (W), and one against it (R).
+
+    Attributes
+    ----------
+    accounts
+        Of the answer against everyone.
+    charge
+        Of the answer against whoever was the opponent, one column.
+    """
+
+    def __init__(self, plan: ConfirmPlan) -> None:
+        self.accounts = Accounts(plan.n, plan.differences)
+        self.charge = np.zeros((len(plan.differences), 1), dtype=np.int64)
+        self._for, self._against, self._enough = plan.bets_for, plan.bets_against, plan.winning_wealth
+
+    def opponent(self, rivals: Indices) -> int:
+        """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
+        less = np.array(self.accounts.differences, dtype=np.int64) @ self.accounts.counts[:, rivals]
+        return int(rivals[np.argmax(less)])
+
+    def settle(self, S: Indices, m: int, o: int, block: Block) -> None:
+        """Settle the bets of the answer `m` against those in S, and the one against it with the opponent `o`."""
+        before = self.accounts.counts[:, [o]]
+        self.accounts.add(S, int(np.searchsorted(S, m)), block)
+        self.charge += self.accounts.counts[:, [o]] - before
+
+    def won(self, rivals: Indices) -> NDArray[np.bool_]:
+        """Which `rivals` are done: W has reached 1/α."""
+        return self._for.reach(self.accounts.counts[:, rivals], self._enough)
+
+    @property
+    def refuted(self) -> bool:
+        """Has R reached 1/α?"""
+        return bool(self._against.reach(self.charge, self._enough)[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +227,18 @@ class ConfirmPlan(BettingPlan):
         """The wealth that decides a bet: 1/α."""
         with decimals():
             return 1 / decimal(self.level)
+
+    @property
+    def bets_for(self) -> Bets:
+        """That the answer errs at most ε' more than a rival."""
+        with decimals():
+            return accepting(decimal(self.margin), STAKES, self.values)
+
+    @property
+    def bets_against(self) -> Bets:
+        """That it errs more than ε' above an opponent."""
+        with decimals():
+            return rejecting(decimal(self.margin), STAKES, self.values)
 
 
 def confirm_plan(
