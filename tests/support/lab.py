@@ -40,18 +40,19 @@ def write_csv(path, columns):
 
 
 def content(learner="rounded-a2", *, candidates=6, seed="a published text", **changes):
-    """What a protocol about candidates says; other keywords are the learner's, `prior` and `title` the protocol's.
+    """What a protocol about candidates says; other keywords are the learner's, `prior`, `handicap` and `title` its own.
 
     `losses` stands with the labels: weights, abstain and price.
     """
     said = {"schema": "replical.protocol/1", "seed": seed}
-    said |= {key: changes.pop(key) for key in ("title", "notes", "prior") if key in changes}
+    said |= {key: changes.pop(key) for key in ("title", "notes", "prior", "handicap") if key in changes}
     said["class"] = {"kind": "table", "candidates": [{"name": f"m{c}"} for c in range(candidates)]}
     said["labels"] = {"values": list(LABELS)} | changes.pop("losses", {})
     said["learner"] = {"name": learner, "epsilon": 0.4, "delta": 0.2, "rho": 0.6} | changes
     return said
 
 
+ORDER = {"from": "order", "order": [3, 1, 4, 0, 5, 2]}
 # One finished run of every kind that a certificate can tell: pool size, and what the protocol says ("measure": labels to
 # measure the answer's error with).
 KINDS = {
@@ -80,6 +81,41 @@ KINDS = {
     "settled-cal uncertified": (60, {"learner": "settled-cal", "epsilon": 0.05, "batch": 2}),
     "settled-distance certified": (1000, {"learner": "settled-distance", "epsilon": 0.3, "batch": 8}),
     "settled-distance uncertified": (60, {"learner": "settled-distance", "epsilon": 0.05, "batch": 2}),
+    "handicap certified": (1000, {"learner": "handicap", "batch": 4, "handicap": ORDER}),
+    "handicap many labs certified": (1000, {"learner": "handicap", "batch": 4, "labs": 4, "handicap": ORDER}),
+    "handicap exponentials certified": (1000, {"learner": "handicap", "batch": 12}),
+    "handicap weights certified": (
+        1000,
+        {"learner": "handicap", "handicap": {"from": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
+    ),
+    "handicap cover certified": (
+        1000,
+        {"learner": "handicap", "batch": 8, "handicap": {"from": "cover", "members": [0, 2, 5]}},
+    ),
+    "handicap zero certified": (300, {"learner": "handicap", "handicap": {"from": "zero"}}),
+    "handicap values certified": (
+        300,
+        {"learner": "handicap", "handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.05, 0.15]}},
+    ),
+    "handicap uncertified": (60, {"learner": "handicap", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
+    "handicap order uncertified": (1000, {"learner": "handicap", "max_labels": 6, "epsilon": 0.1, "handicap": ORDER}),
+    "handicap measured certified": (
+        1000,
+        {"learner": "handicap", "max_labels": 400, "measure": 20, "handicap": ORDER},
+    ),
+    "handicap losses certified": (
+        1000,
+        {
+            "learner": "handicap",
+            "batch": 4,
+            "losses": {"weights": {"no": 1.0, "yes": 4.0}, "abstain": "unsure", "price": 0.1},
+        },
+    ),
+    "handicap noiseless certified": (1000, {"learner": "handicap", "nu": 0.0, "epsilon": 0.3, "handicap": ORDER}),
+    "handicap noiseless uncertified": (
+        60,
+        {"learner": "handicap", "nu": 0.0, "epsilon": 0.02, "batch": 2, "max_labels": 2},
+    ),
     "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
     "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
 }
@@ -150,5 +186,6 @@ def finished(folder, kind, name="lab", *, seed=1, **events):
     measure = changes.pop("measure", 0)
     said = content(**changes)
     realizable = said["learner"]["name"] in ("rounded-cal", "settled-cal", "cal", "replical")
+    realizable |= said["learner"].get("nu") == 0
     columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02, abstain=said["labels"].get("abstain"))
     return Run(folder, said, columns, name, measure=measure, **events)

@@ -103,9 +103,7 @@ def quick(monkeypatch):
 
 
 def test_every_learner_is_tried():
-    assert {content(**KINDS[kind][1])["learner"]["name"] for kind in KINDS} | set(OTHERS) == set(LEARNERS) - {
-        "handicap"
-    }
+    assert {content(**KINDS[kind][1])["learner"]["name"] for kind in KINDS} | set(OTHERS) == set(LEARNERS)
 
 
 @pytest.mark.parametrize("kind", ["rounded-a2 first items", "settled uncertified", "settled losses certified", "cal"])
