@@ -1,30 +1,35 @@
-"""How labs choose among candidate models: all ways side by side, on real models.
+"""How labs choose among candidate models: handicap and simpler ways side by side, on real models.
 
 Twelve sets of fitted models (benchmarks/model_sets.py). A set's population is a table of rows that no model was fitted
 on, with predictions and true labels; a lab's items are independent draws from it, with replacement. For each set and
-pool size two labs run with each of the strings "choosing/SET/0", "choosing/SET/1", ..:
+pool size labs run with each of the strings "one learner/SET/0", "one learner/SET/1", ..; all ways meet the same pools:
 
-- `settled`, with a public order (fewest errors on 100 public items first, ties by name) and with the string's random
-  order. The public items are drawn anew for every string, from the same population and independently of both labs;
-- `argmax`: the model with the fewest errors on as many labels as settled took. Only items on which models differ are
+- `handicap`, with a public order (fewest errors on 100 public items first, ties by name) and with exponentials from the
+  string. The public items are drawn anew for every string, from the same population and independently of all labs;
+- `argmax`: the model with the fewest errors on as many labels as handicap took. Only items on which models differ are
   labelled, as others cannot tell who is best; ties go to the first in the shared order;
-- `model-picker` (benchmarks/model_picker.py) over the whole pool, and stopped at as many labels as settled took;
-- `public-first`: the first of the public order, without a label of a lab's own;
-- `a2` at its own stop (the first in the order of who is left), and `rounded-a2` with κ = .02, with both orders.
+- `public-first`: the first of the public order, without a label of a lab's own.
 
-Before the first label `replical.worlds.forecast` says how many labels settled (public order) and rounded-a2 will take.
+Where the best model makes no error handicap is tried with nu = 0 besides. Of handicap three labs run with a string, up to
+20,000 items: what do two and three of them know together? Pools that grow are read off the pools of 20,000 items, which
+are scanned in one order: a lab that stopped within the first n items would have stopped with n items.
 
-    python benchmarks/choosing.py [--quick] [--workers W] [--out DIR]
+    python benchmarks/choosing.py [--quick] [--retired] [--workers W] [--sets SET ..] [--out DIR] [--record]
 
-writes DIR/choosing.json, .md (tables) and .svg/.png (figure), anew after each pool size. What is done is kept in
-DIR/choosing-parts until the end: an interrupted run goes on from there if it is started again.
+writes DIR/choosing.json, .md (tables) and .svg/.png (figure), anew after each pool size; --record adds the tables to
+benchmarks/history/choosing, with the commit. What is done is kept in DIR/choosing-parts until the end: an interrupted run
+goes on from there if it is started again. With --retired the learners that handicap replaced run too, as far as this
+version has them; the slow ones with fewer strings.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -38,50 +43,92 @@ from typing import Any
 
 import numpy as np
 from choosing_tables import figure, tables
-from model_picker import pick
 from model_sets import SETS, ModelSet, make
 from numpy.typing import NDArray
 
-from replical import Pool, PredictionTable, Prior, PrivateRandomness, SharedRandomness, World, plan
+from replical import PredictionTable, Prior, PrivateRandomness, SharedRandomness, World, plan
 from replical.classes.prior import UNIFORM
 from replical.core.exact import clopper_pearson
 from replical.core.parallel import ordered_map
+from replical.learners.catalogue import LEARNERS
+from replical.learners.handicap.handicaps import UNIT
+from replical.learners.handicap.plan import HandicapPlan
+from replical.learners.handicap.proof import Accounts, tolerance_of
 from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
-from replical.worlds.forecast import forecast
 from replical.worlds.world import Population
 
-SEED = "choosing"  # chosen once: string number s of a set is SEED/SET/s
-STRINGS = {500: 10, 2_000: 10, 10_000: 10, 100_000: 3}  # by items in a pool
-FORECAST = 10_000  # forecasts are made for pools up to this size,
-DRAWS = 12  # from so many worlds, half of what `replical plan` looks at
+HISTORY = Path(__file__).parent / "history" / "choosing"
+SEED = "one learner"  # chosen once: string number s of a set is SEED/SET/s
+STRINGS = {500: 40, 2_000: 40, 20_000: 40, 100_000: 10}  # by items in a pool
+THREE_LABS = 20_000  # pools up to which there is a third lab
+GROWN = {first: [round(first * 1.5**times) for times in range(5)] for first in (500, 2_000)}
 EPSILON, DELTA, RHO, KAPPA = 0.05, 0.05, 0.1, 0.02
 COMMON = {"epsilon": EPSILON, "delta": DELTA}
-SETTLED = {**COMMON, "rho": RHO}
-ROUNDED = {**SETTLED, "kappa": KAPPA}
+NUMBERS = {**COMMON, "rho": RHO}
 PUBLIC = 100  # labelled items that a public order is made from
-QUICK = ("iris-10", "even-odd-240")
-SETTING = {"seed": SEED, **ROUNDED, "public_items": PUBLIC, "forecast_draws": DRAWS}
+QUICK = ("iris-10", "wine-24")
+SETTING = {"seed": SEED, **NUMBERS, "public_items": PUBLIC}
 
-WAYS = [
-    ("settled", "public"),
-    ("settled", "random"),
-    ("argmax", "public"),
-    ("argmax", "random"),
-    ("model-picker-equal", "public"),
-    ("model-picker-equal", "random"),
-    ("model-picker", "public"),
-    ("public-first", "public"),
-    ("a2", "public"),
-    ("a2", "random"),
-    ("rounded-a2", "public"),
-    ("rounded-a2", "random"),
-]
+
+@dataclass(frozen=True)
+class Way:
+    """How a lab may choose: who learns, with which order and options."""
+
+    method: str
+    order: str
+    learner: str | None = None  # the method itself if left out
+    options: tuple[tuple[str, float], ...] = (("rho", RHO),)
+    noiseless: bool = False  # only where the best model makes no error
+    fewer: tuple[tuple[int, int], ...] = ()  # strings by items, where they are fewer
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.method, self.order
+
+    @property
+    def id(self) -> str:
+        return self.learner or self.method
+
+    def strings(self, items: int) -> int:
+        return min(STRINGS.get(items, 40), dict(self.fewer).get(items, 10**9))
+
+
+RHO_NU, RHO_KAPPA = (("rho", RHO), ("nu", 0)), (("rho", RHO), ("kappa", KAPPA))
+FEW, SLOW = ((100_000, 5),), ((20_000, 10), (100_000, 3))
+WAYS = (
+    Way("handicap", "public"),
+    Way("handicap", "random"),
+    Way("handicap, nu = 0", "public", "handicap", RHO_NU, noiseless=True),
+    Way("argmax", "public"),
+    Way("public-first", "public"),
+)
+RETIRED = (
+    Way("settled", "public", fewer=FEW),
+    Way("settled", "random", fewer=FEW),
+    Way("settled-distance", "public", fewer=SLOW),
+    Way("rounded-a2", "public", options=RHO_KAPPA, fewer=SLOW),
+    Way("settled-cal", "public", noiseless=True, fewer=FEW),
+    Way("rounded-cal", "public", noiseless=True, fewer=SLOW),
+)
+FREE = ("argmax", "public-first")  # no learners: they ask for nothing by themselves
 
 
 @dataclass(frozen=True)
 class Run:
-    """One lab's run, or what it would have chosen otherwise."""
+    """One lab's run, or what it would have chosen otherwise.
+
+    Attributes
+    ----------
+    ideal
+        Is the answer the ideal one, where that is what a certificate claims?
+    scanned
+        Items looked at; 0 where that is not known.
+    common, common_ideal
+        How many survivors this lab and those before it have in common, and whether the ideal answer is among them.
+    tolerance
+        What is proven of the first of a public order by the counts of this lab and those before it; None without.
+    """
 
     method: str
     order: str
@@ -90,15 +137,21 @@ class Run:
     labels: int
     excess: float
     certified: bool = False
-    ideal: bool = True  # is the answer the ideal one, where that is what a certificate claims?
+    ideal: bool = True
+    lab: str = "A"
+    scanned: int = 0
+    common: int = 0
+    common_ideal: bool = True
+    tolerance: float | None = None
 
 
 @dataclass(frozen=True)
 class Labs:
-    """Pairs of labs that choose from one set, with so many items each; called with a string's number."""
+    """Labs that choose from one set, with so many items each; called with a string's number."""
 
     models: ModelSet
     items: int
+    ways: tuple[Way, ...] = WAYS
 
     @cached_property
     def population(self) -> Population:
@@ -111,31 +164,67 @@ class Labs:
         return list(self.runs(string))
 
     def runs(self, string: int) -> Iterator[Run]:
-        C, shared = self.population.C, self.shared(string)
-        finite = {"pool": "finite", "items": self.items}
-        left = {name: self.lab(plan("a2", C, pool="finite", **COMMON), string, name) for name in "AB"}
-        for order, prior in (("public", self.public_order(string)), ("random", UNIFORM)):
-            places = prior.order_of(shared, "order", n=len(C))
-            settled = plan("settled", C, pool="finite", prior=prior, **SETTLED)
-            rounded = plan("rounded-a2", C, prior=prior, **finite, **ROUNDED)
-            ideal = self.ideal(places, settled.threshold(shared))
-            for name in "AB":
+        labels: dict[str, int] = {}
+        for way in self.ways:
+            if string >= way.strings(self.items) or (way.noiseless and self.models.errors.min() > 0):
+                continue
+            prior = self.public_order(string) if way.order == "public" else UNIFORM
+            if way.method in FREE:
+                yield from self.simple(way, prior, string, labels)
+            elif way.id in LEARNERS:
+                for run in self.learnt(way, prior, string):
+                    if way.key == ("handicap", "public"):
+                        labels[run.lab] = run.labels
+                    yield run
 
-                def run(method: str, answer: int, labels: int, **about: Any) -> Run:
-                    excess = float(self.population.error(answer) - self.population.nu)
-                    return Run(method, order, string, answer, labels, excess, **about)  # noqa: B023
+    def simple(self, way: Way, prior: Prior, string: int, labels: dict[str, int]) -> Iterator[Run]:
+        """Both labs without a learner; argmax has as many `labels` as each lab took."""
+        places = prior.order_of(self.shared(string), "order", n=len(self.models.candidates))
+        for lab in "AB":
+            h, n = int(places[0]), 0
+            if way.method == "argmax":
+                n = labels[lab]
+                h = self.best(n, places, string, lab)
+            yield Run(way.method, way.order, string, h, n, self.excess(h), lab=lab)
 
-                found = self.lab(settled, string, name)
-                h, n = found.hypothesis, found.labels
-                yield run("settled", h, n, certified=found.settling.certified, ideal=h == ideal)
-                yield run("argmax", self.best(n, places, string, name), n)
-                yield run("model-picker-equal", *self.picked(places, string, name, budget=n))
-                if order == "public":
-                    yield run("model-picker", *self.picked(places, string, name))
-                    yield run("public-first", int(places[0]), 0)
-                yield run("a2", left[name].V.first(shared, prior), left[name].labels)
-                found = self.lab(rounded, string, name)
-                yield run("rounded-a2", found.hypothesis, found.labels, certified=found.rounding.certified)
+    def learnt(self, way: Way, prior: Prior, string: int) -> Iterator[Run]:
+        """All labs with a learner; of handicap besides what they know together."""
+        shared, options = self.shared(string), dict(way.options)
+        if "items" in LEARNERS[way.id].needs | LEARNERS[way.id].options:
+            options["items"] = self.items
+        made = plan(way.id, self.population.C, pool="finite", prior=prior, **COMMON, **options)
+        ideal = self.ideal(made, prior, shared)
+        ours = isinstance(made, HandicapPlan)
+        common, counts = np.arange(len(self.models.candidates)), []
+        for lab in "ABC" if ours and self.items <= THREE_LABS else "AB":
+            found = self.lab(made, string, lab)
+            h, about = found.V.first(shared, prior) if way.id == "a2" else found.hypothesis, {}
+            if ours:
+                common = np.intersect1d(common, found.V.indices)
+                about = {"scanned": found.proof.scanned, "common": len(common), "common_ideal": ideal in common}
+                if found.proof.counts is not None:
+                    counts.append(np.array(found.proof.counts).T)
+                    about["tolerance"] = joint_tolerance(made, counts)
+            certified = found.proven is not None and found.proven.certified
+            right = ideal is None or h == ideal
+            yield Run(way.method, way.order, string, h, found.labels, self.excess(h), certified, right, lab, **about)
+
+    def ideal(self, made: Any, prior: Prior, shared: SharedRandomness) -> int | None:
+        """What a certificate says the answer is, by the whole population; None where it says something else."""
+        errors = self.models.errors
+        if isinstance(made, HandicapPlan):
+            members, c, _ = made.terms(shared)
+            scores = [
+                int(errors[h]) * UNIT + int(units) * len(self.models.truth) for h, units in zip(members, c, strict=True)
+            ]
+            return int(members[scores.index(min(scores))])
+        if made.learner != "settled":
+            return None
+        places, v = prior.order_of(shared, "order", n=len(errors)), made.threshold(shared)
+        return next(h for h in places.tolist() if Fraction(int(errors[h] - errors.min()), len(self.models.truth)) <= v)
+
+    def excess(self, h: int) -> float:
+        return float(self.population.error(h) - self.population.nu)
 
     def public_order(self, string: int) -> Prior:
         """Fewest errors on public items first, ties by name."""
@@ -146,25 +235,13 @@ class Labs:
         rows = PrivateRandomness.simulated(SEED, self.models.name, string, "public").generator()
         return rows.integers(len(self.models.truth), size=PUBLIC)
 
-    def ideal(self, places: NDArray[np.int64], v: Fraction) -> int:
-        """The first in the order whose excess error is at most v, by the whole population."""
-        errors = self.models.errors
-        good = [h for h in places.tolist() if Fraction(int(errors[h] - errors.min()), len(self.models.truth)) <= v]
-        return good[0]
-
     def best(self, labels: int, places: NDArray[np.int64], string: int, name: str) -> int:
         """The best on the first items on which models differ; of equally good ones the first in the order."""
         rows = self.rows(string, name)
         says = self.models.predictions[rows]
         differ = (says != says[:, :1]).any(axis=1)
-        return first_of_least(self.wrong(rows[differ][:labels]).sum(axis=0), places)
-
-    def picked(self, places: NDArray[np.int64], string: int, name: str, **budget: int) -> tuple[int, int]:
-        """What Model Picker chooses, of equally good ones the first in the order; and its labels."""
-        rows = self.rows(string, name)
-        coins = PrivateRandomness.simulated(*self.private(string, name)).generator("coins").random(len(rows))
-        losses, asked = pick(self.models.predictions[rows], self.models.truth[rows], coins, **budget)
-        return first_of_least(losses, places), asked
+        losses = self.wrong(rows[differ][:labels]).sum(axis=0)
+        return int(places[np.argmin(losses[places])])
 
     def wrong(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.asarray(self.models.predictions[rows] != self.models.truth[rows, None])
@@ -185,33 +262,13 @@ class Labs:
     def private(self, string: int, name: str) -> tuple[str | int, ...]:
         return (self.shared(string).seed, self.items, name)
 
-    def forecasts(self, found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        """What the first lab could have known before its first label, beside what all labs found."""
-        private = PrivateRandomness.simulated(*self.private(0, "A"))
-        pool = Pool(self.population.C, self.population.cells[self.rows(0, "A")], private)
-        public = {"prior": self.public_order(0)}
-        for learner, order, options in (
-            ("settled", "public", {**SETTLED, **public}),
-            ("rounded-a2", "random", {**ROUNDED, "items": self.items}),
-        ):
-            said = forecast(pool, learner, options, draws=DRAWS)
-            fact = way(found, learner, order)
-            yield {
-                "method": learner,
-                "order": order,
-                "labels_low": said.labels_low,
-                "labels": said.labels_median,
-                "labels_high": said.labels_high,
-                "labels_fact": fact["labels_median"],
-                "ratio": max(said.labels_median, 1.0) / max(fact["labels_median"], 1.0),
-                "covered": said.labels_low <= fact["labels_median"] <= said.labels_high,
-                "certified": said.certified_fraction,
-                "certified_fact": fact["certified"] / fact["labs"],
-            }
 
-
-def first_of_least(losses: NDArray[Any], places: NDArray[np.int64]) -> int:
-    return int(places[np.argmin(losses[places])])
+def joint_tolerance(made: HandicapPlan, counts: list[NDArray[np.int64]]) -> float:
+    """U of the first of the public order, by the counts of independent labs added up."""
+    accounts = Accounts(counts[0].shape[1], made.values)
+    accounts.counts = sum(counts[1:], counts[0])
+    assert made.favourite is not None, "only an order has counts"
+    return tolerance_of(made, accounts, made.favourite)
 
 
 # Figures
@@ -222,7 +279,7 @@ def key(run: Run) -> tuple[str, str]:
 
 
 def summary(runs: Iterable[Run]) -> list[dict[str, Any]]:
-    """One entry for each method and order; two runs of a string are a pair (sorting leaves them together)."""
+    """One entry for each method and order (sorting leaves the labs of a string together)."""
     return [
         {"method": method, "order": order, **figures(list(some))}
         for (method, order), some in groupby(sorted(runs, key=key), key=key)
@@ -230,7 +287,8 @@ def summary(runs: Iterable[Run]) -> list[dict[str, Any]]:
 
 
 def figures(runs: list[Run]) -> dict[str, Any]:
-    """Counts of labs and of pairs."""
+    """Counts of labs and of pairs, the first two labs of each string; what labs know together, by how many they are."""
+    every, runs = runs, [run for run in runs if run.lab != "C"]
     pairs = list(zip(runs[::2], runs[1::2], strict=True))
     assert all(one.string == two.string for one, two in pairs)
     both = [(one, two) for one, two in pairs if one.certified and two.certified]
@@ -253,20 +311,56 @@ def figures(runs: list[Run]) -> dict[str, Any]:
         "excess_99": float(np.quantile(excess, 0.99, method="inverted_cdf")),
         "excess_max": max(excess),
         "excess_above_epsilon": sum(each > EPSILON for each in excess),
+        "together": [together([run for run in every if run.lab == lab]) for lab in "ABC"] if every[0].common else [],
     }
 
 
-def way(found: list[dict[str, Any]], method: str, order: str) -> dict[str, Any]:
-    return next(each for each in found if (each["method"], each["order"]) == (method, order))
+def together(runs: list[Run]) -> dict[str, Any] | None:
+    """What this lab of each string and those before it know; None if there is no such lab."""
+    if not runs:
+        return None
+    known = [run.tolerance for run in runs if run.tolerance is not None]
+    return {
+        "groups": len(runs),
+        "one_common": sum(run.common == 1 for run in runs),
+        "none_common": sum(run.common == 0 for run in runs),
+        "wrong": sum(not run.common_ideal for run in runs),
+        "tolerance_median": median(known) if known else None,
+        "tolerance_90": float(np.quantile(known, 0.9, method="inverted_cdf")) if known else None,
+        "tolerance_within": sum(each <= EPSILON for each in known),
+    }
 
 
-def totals(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def growth(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """How many labs of handicap are certified after each growth of their pools."""
+    runs = [Run(**run) for part in parts for run in part["runs"]]
+    return [
+        {
+            "order": order,
+            "labs": len(some),
+            "certified": [sum(run.certified and run.scanned <= items for run in some) for items in sizes],
+            "wrong": sum(run.certified and run.scanned <= sizes[-1] and not run.ideal for run in some),
+            "items": sizes,
+        }
+        for order in ("public", "random")
+        for some in [[run for run in runs if key(run) == ("handicap", order)]]
+        for sizes in GROWN.values()
+    ]
+
+
+def way(found: list[dict[str, Any]], method: str, order: str) -> dict[str, Any] | None:
+    return next((each for each in found if (each["method"], each["order"]) == (method, order)), None)
+
+
+def totals(parts: list[dict[str, Any]], ways: tuple[Way, ...]) -> list[dict[str, Any]]:
     """All sets of one pool size together; besides, labels as the geometric mean over sets of the means within them."""
-    together = summary(Run(**run) for part in parts for run in part["runs"])
-    for each in together:
-        means = [way(part["figures"], each["method"], each["order"])["labels_mean"] for part in parts]
+    found = summary(Run(**run) for part in parts for run in part["runs"])
+    for each in found:
+        of_sets = [way(part["figures"], each["method"], each["order"]) for part in parts]
+        means = [some["labels_mean"] for some in of_sets if some is not None]
+        each["sets"] = len(means)
         each["labels_geometric"] = geometric_mean(means) if min(means) > 0 else 0.0
-    return [way(together, *named) for named in WAYS]
+    return [some for each in ways if (some := way(found, *each.key)) is not None]
 
 
 def about(models: ModelSet) -> dict[str, Any]:
@@ -322,44 +416,68 @@ def all_runs(labs: Callable[[int], list[Run]], strings: int, workers: int) -> li
     return runs
 
 
-def part(path: Path, name: str, items: int, strings: int, workers: int) -> dict[str, Any]:
-    """All runs of one set and pool size, from the file if they are there; a dot is a string, an f a forecast."""
+def part(path: Path, name: str, items: int, strings: int, workers: int, ways: tuple[Way, ...] = WAYS) -> dict[str, Any]:
+    """All runs of one set and pool size, from the file if they are there; a dot is a string."""
 
     def work() -> dict[str, Any]:
-        labs, started = Labs(models_of(name), items), time.perf_counter()
+        labs, started = Labs(models_of(name), items, ways), time.perf_counter()
         say(f"{name}, {items:,} items ", end="")
         runs = all_runs(labs, strings, workers)
-        found, forecasts = summary(runs), []
-        for each in labs.forecasts(found) if items <= FORECAST else ():
-            forecasts.append(each)
-            say("f", end="")
         say(f" {time.perf_counter() - started:.0f} s")
-        return {"figures": found, "forecasts": forecasts, "runs": [asdict(run) for run in runs]}
+        return {"figures": summary(runs), "runs": [asdict(run) for run in runs]}
 
-    return kept(path, {**SETTING, "set": name, "items": items, "strings": strings}, work)
+    tried = ["/".join(each.key) for each in ways]
+    return kept(path, {**SETTING, "set": name, "items": items, "strings": strings, "ways": tried}, work)
+
+
+def commit() -> str:
+    """The commit that is measured, with a + if its library was changed."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], capture_output=True, text=True, cwd=Path(__file__).parent, check=False)
+        return done.stdout.strip()
+
+    return git("rev-parse", "HEAD") + ("+" if git("status", "--porcelain", "--", "../src") else "")
+
+
+def record(folder: Path, found: dict[str, Any]) -> Path:
+    """Add a file of figures to a folder of the history."""
+    machine = {"cores": os.cpu_count(), "python": platform.python_version(), "numpy": np.__version__}
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{len(list(folder.glob('0*.json'))) + 1:04d}.json"
+    file.write_text(json.dumps({"machine": machine, **found}, indent=1) + "\n", encoding="utf-8")
+    return file
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 500 items")
+    parser.add_argument("--retired", action="store_true", help="besides the learners that handicap replaced")
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), help="only these sets")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
+    parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/choosing")
     given = parser.parse_args()
     names = given.sets or (QUICK if given.quick else list(SETS))
-    sizes = {500: 2} if given.quick else STRINGS
+    sizes, ways = {500: 2} if given.quick else STRINGS, (*WAYS, *(RETIRED if given.retired else ()))
     kept, path, begun = given.out / "choosing-parts", given.out / "choosing", time.perf_counter()
-    found: dict[str, Any] = {**SETTING, "sets": [about(models_of(name)) for name in names], "pools": []}
+    found: dict[str, Any] = {**SETTING, "commit": commit()}
+    found |= {"sets": [about(models_of(name)) for name in names], "pools": [], "growth": []}
     for items, strings in sizes.items():
-        parts = [part(kept / f"{name}-{items}.json", name, items, strings, given.workers) for name in names]
-        sets = [{"name": each["setting"]["set"], **{k: each[k] for k in ("figures", "forecasts")}} for each in parts]
-        found["pools"].append({"items": items, "strings": strings, "totals": totals(parts), "sets": sets})
+        parts = [part(kept / f"{name}-{items}.json", name, items, strings, given.workers, ways) for name in names]
+        sets = [{"name": each["setting"]["set"], "figures": each["figures"]} for each in parts]
+        found["pools"].append({"items": items, "strings": strings, "totals": totals(parts, ways), "sets": sets})
+        if items == THREE_LABS:
+            found["growth"] = growth(parts)
         path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(tables(found), encoding="utf-8")
         figure(found, path)
         minutes = (time.perf_counter() - begun) / 60
         say(f"{items:,} items done after {minutes:.0f} minutes; wrote {path}.json, .md, .svg and .png")
     shutil.rmtree(kept)
+    if given.record:
+        pools = [{name: pool[name] for name in pool if name != "sets"} for pool in found["pools"]]
+        say(f"recorded in {record(HISTORY, {**found, 'pools': pools})}")
     print(tables(found))
 
 

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from statistics import geometric_mean, median
 from typing import Any
 
-from replical.study.pictures.style import colour, new_figure, save, style
+from replical.study.pictures.style import new_figure, save, style
 
 Found = dict[str, Any]
 NAMES = {
-    "settled": "Settled",
-    "argmax": "argmax, as many labels as Settled",
-    "model-picker-equal": "Model Picker, at most as many labels",
-    "model-picker": "Model Picker, whole pool",
+    "handicap": "Handicap",
+    "handicap, nu = 0": "Handicap, `nu = 0`",
+    "argmax": "argmax, as many labels as Handicap",
     "public-first": "first of the public order, no labels",
-    "a2": "A²",
-    "rounded-a2": "Rounded A²",
+    "settled": "settled",
+    "settled-distance": "settled-distance",
+    "rounded-a2": "rounded-a2",
+    "settled-cal": "settled-cal",
+    "rounded-cal": "rounded-cal",
 }
+PROVES = tuple(method for method in NAMES if method not in ("argmax", "public-first"))
+TELLS_IDEAL = ("handicap", "handicap, nu = 0", "settled")  # whose certificates speak of one ideal answer
 
 
 def share(part: int, whole: int) -> str:
@@ -36,16 +39,13 @@ def tables(found: Found) -> str:
     pools = found["pools"]
     parts = ["The sets\n\n" + markdown(ABOUT, map(about_row, found["sets"]))]
     parts += [f"{title}, all sets, by items in a pool\n\n{side_by_side(pools, cell)}" for title, cell in CELLS.items()]
+    parts.append("What labs know together, all sets\n\n" + together(pools))
+    if found["growth"]:
+        parts.append("Pools grown four times by half: labs certified\n\n" + growth(found["growth"]))
     for pool in pools:
         head = f"{pool['items']:,} items, all sets, {pool['strings']} strings each\n\n"
         parts.append(head + markdown(TOTALS, map(total_row, pool["totals"])))
-    forecast = [row for pool in pools if any(each["forecasts"] for each in pool["sets"]) for row in forecast_rows(pool)]
-    parts.append("Forecasts before the first label, all sets\n\n" + markdown(FORECASTS, forecast))
-    for pool in pools:
-        if any(each["forecasts"] for each in pool["sets"]):
-            rows = markdown(FORECAST_SETS, map(forecast_row, pool["sets"]))
-            parts.append(f"Forecasts, {pool['items']:,} items, set by set\n\n{rows}")
-    parts += [f"{pool['items']:,} items, set by set\n\n" + markdown(SETS, map(set_row, pool["sets"])) for pool in pools]
+    parts += [f"{pool['items']:,} items, set by set\n\n" + by_set(pool) for pool in pools]
     return "\n".join(parts)
 
 
@@ -62,10 +62,60 @@ def about_row(of: Found) -> list[str]:
 
 def side_by_side(pools: list[Found], cell: Callable[[Found], str]) -> str:
     """One row a way to choose, one column a pool size; without rows in which there is nothing."""
-    columns = ("method", "order", *(f"{pool['items']:,}" for pool in pools))
-    ways = zip(*(pool["totals"] for pool in pools), strict=True)
-    rows = ([NAMES[some[0]["method"]], some[0]["order"], *map(cell, some)] for some in ways)
+    columns = ("method", "handicaps or order", *(f"{pool['items']:,}" for pool in pools))
+    known = [{(each["method"], each["order"]): each for each in pool["totals"]} for pool in pools]
+    ways = dict.fromkeys(way for of_pool in known for way in of_pool if of_pool[way]["sets"] == most(pools))
+    rows = ([NAMES[way[0]], words(*way), *(cell(some[way]) if way in some else "" for some in known)] for way in ways)
     return markdown(columns, (row for row in rows if any(row[2:])))
+
+
+def most(pools: list[Found]) -> int:
+    return max(each["sets"] for pool in pools for each in pool["totals"])
+
+
+def words(method: str, order: str) -> str:
+    """Where handicaps or the order come from."""
+    return "exponentials" if (method, order) == ("handicap", "random") else order
+
+
+def together(pools: list[Found]) -> str:
+    """One common survivor, and the joint tolerance: of one lab, two and three."""
+    columns = ("items", "handicaps", "one lab left with one survivor", "two: one common", "three: one common",
+               "no common survivor", "ideal answer not among the common", "tolerance of one lab: median (90%), at most ε",
+               "of two", "of three")  # fmt: skip
+    rows = []
+    for pool in pools:
+        for each in pool["totals"]:
+            known = [one for one in each["together"] if one is not None]
+            if each["sets"] < most(pools) or not known:
+                continue
+            alone = [share(one["one_common"], one["groups"]) for one in known]
+            wrong = [f"{one[name]} of {one['groups']}" for name in ("none_common", "wrong") for one in known[-1:]]
+            tolerance = [
+                f"{one['tolerance_median']:.3f} ({one['tolerance_90']:.3f}), {share(one['tolerance_within'], one['groups'])}"
+                for one in known
+                if one["tolerance_median"] is not None
+            ]
+            cells = [*filled(alone), *wrong, *filled(tolerance)]
+            rows.append([f"{pool['items']:,}", words(each["method"], each["order"]), *cells])
+    return markdown(columns, rows)
+
+
+def filled(cells: list[str]) -> list[str]:
+    return [*cells, *[""] * (3 - len(cells))]
+
+
+def growth(found: list[Found]) -> str:
+    rows = [
+        [
+            words("handicap", each["order"]),
+            f"{each['items'][0]:,}",
+            *(share(count, each["labs"]) for count in each["certified"]),
+            f"{each['wrong']} of {each['certified'][-1]}",
+        ]
+        for each in found
+    ]
+    return markdown(("handicaps", "items at first", "first", "×1.5", "×2.25", "×3.4", "×5.1", "wrong"), rows)
 
 
 def agree_cell(each: Found) -> str:
@@ -74,7 +124,7 @@ def agree_cell(each: Found) -> str:
 
 
 def certified_cell(each: Found) -> str:
-    return share(each["certified"], each["labs"]) if each["method"] in ("settled", "rounded-a2") else ""
+    return share(each["certified"], each["labs"]) if each["method"] in PROVES else ""
 
 
 CELLS: dict[str, Callable[[Found], str]] = {
@@ -84,95 +134,49 @@ CELLS: dict[str, Callable[[Found], str]] = {
     "Error above the best, mean (99%)": lambda each: f"{each['excess_mean']:.4f} ({each['excess_99']:.3f})",
 }
 
-TOTALS = ("method", "order", "pairs that agree (95% interval)", "certified labs", "certified and different",
+TOTALS = ("method", "order", "pairs", "pairs that agree (95% interval)", "certified labs", "certified and different",
           "wrong certificates", "labels: typical", "mean", "median", "excess: mean", "99%", "labs above ε")  # fmt: skip
 
 
 def total_row(each: Found) -> list[str]:
-    settled = each["method"] == "settled"
-    proves = settled or each["method"] == "rounded-a2"
+    proves, tells = each["method"] in PROVES, each["method"] in TELLS_IDEAL
     return [
         NAMES[each["method"]],
-        each["order"],
+        words(each["method"], each["order"]),
+        f"{each['pairs']}",
         agree_cell(each),
         certified_cell(each),
         f"{each['certified_and_different']} of {each['certified_pairs']}" if proves else "",
-        f"{each['wrong_certificates']} of {each['certified']}" if settled else "",
+        f"{each['wrong_certificates']} of {each['certified']}" if tells else "",
         *(f"{each[name]:,.0f}" for name in ("labels_geometric", "labels_mean", "labels_median")),
         *(f"{each[name]:.4f}" for name in ("excess_mean", "excess_99")),
         f"{each['excess_above_epsilon']} of {each['labs']}",
     ]
 
 
-FORECASTS = ("items", "method", "order", "typical ratio forecast / fact", "typical factor off", "within 2", "range covers",
-             "certified: forecast", "fact")  # fmt: skip
-
-
-def forecast_rows(pool: Found) -> list[list[str]]:
-    """One row a method, over all sets."""
+def by_set(pool: Found) -> str:
+    """One row a set; in each cell labels, certified labs, pairs that agree, mean excess error."""
+    ways = dict.fromkeys(
+        (each["method"], each["order"]) for of in pool["sets"] for each in of["figures"] if each["method"] in PROVES
+    )
     rows = []
-    for some in zip(*(each["forecasts"] for each in pool["sets"]), strict=True):
-        ratios = [each["ratio"] for each in some]
-        off = [max(ratio, 1 / ratio) for ratio in ratios]
-        certified = (sum(each[name] for each in some) / len(some) for name in ("certified", "certified_fact"))
-        rows.append(
-            [
-                f"{pool['items']:,}",
-                NAMES[some[0]["method"]],
-                some[0]["order"],
-                f"{geometric_mean(ratios):.2f}",
-                f"{median(off):.2f}",
-                f"{sum(each <= 2 for each in off)} of {len(off)}",
-                f"{sum(each['covered'] for each in some)} of {len(some)}",
-                *(f"{100 * each:.0f}%" for each in certified),
-            ]
-        )
-    return rows
+    for of in pool["sets"]:
+        known = {(each["method"], each["order"]): each for each in of["figures"]}
+        rows.append([of["name"], *(set_cell(known[way]) if way in known else "" for way in ways)])
+    return markdown(("set", *(f"{NAMES[way[0]]}, {words(*way)}" for way in ways)), rows)
 
 
-FORECAST_SETS = ("set", "Settled: forecast (range)", "fact", "ratio", "Rounded A²: forecast (range)", "fact", "ratio")
-
-
-def forecast_row(of: Found) -> list[str]:
-    cells = [of["name"]]
-    for each in of["forecasts"]:
-        said = f"{each['labels']:,.0f} ({each['labels_low']:,.0f} to {each['labels_high']:,.0f})"
-        cells += [said, f"{each['labels_fact']:,.0f}", f"{each['ratio']:.2f}"]
-    return cells
-
-
-SETS = ("set", "certified", "agree: Settled", "argmax", "Model Picker", "A²", "Rounded A²", "labels: Settled",
-        "Model Picker", "A²", "Rounded A²", "excess: Settled", "argmax", "Model Picker", "A²", "Rounded A²")  # fmt: skip
-
-
-def set_row(of: Found) -> list[str]:
-    """One set; two figures in a cell belong to the public and the random order."""
-
-    def cell(method: str, show: Callable[[Found], str]) -> str:
-        return " / ".join(show(each) for each in of["figures"] if each["method"] == method)
-
-    every = ("settled", "argmax", "model-picker", "a2", "rounded-a2")
-    return [
-        of["name"],
-        cell("settled", lambda each: share(each["certified"], each["labs"])),
-        *(cell(method, lambda each: share(each["agreements"], each["pairs"])) for method in every),
-        cell("settled", lambda each: f"{each['labels_mean']:,.0f}"),
-        *(f"{one(of, method)['labels_mean']:,.0f}" for method in every[2:]),
-        *(cell(method, lambda each: f"{each['excess_mean']:.4f}") for method in every),
-    ]
-
-
-def one(of: Found, method: str) -> Found:
-    """With the public order: labels of these methods do not depend on it."""
-    return next(each for each in of["figures"] if (each["method"], each["order"]) == (method, "public"))
+def set_cell(each: Found) -> str:
+    certified, agree = each["certified"] / each["labs"], each["agreements"] / each["pairs"]
+    return f"{each['labels_mean']:,.0f} · {certified:.2f} · {agree:.2f} · {each['excess_mean']:.4f}"
 
 
 MARKS = {  # colour and marker
-    "settled": (colour("settled"), "o"),
-    "argmax": ("#555555", "X"),
-    "model-picker": ("#CC79A7", "P"),
-    "a2": (colour("a2"), "s"),
-    "rounded-a2": (colour("rounded-a2"), "D"),
+    "handicap": ("#111111", "o"),
+    "argmax": ("#888888", "X"),
+    "settled": ("#CC79A7", "P"),
+    "settled-distance": ("#E69F00", "s"),
+    "rounded-a2": ("#0072B2", "D"),
 }
 
 
@@ -191,13 +195,13 @@ def figure(found: Found, path: Path) -> None:
                     continue
                 shade, mark = MARKS[each["method"]]
                 look = {"marker": mark, "color": shade, "mfc": shade if each["order"] == "public" else "white"}
-                look["zorder"] = 3 + (each["method"] == "settled") + 0.5 * (each["order"] == "public")
+                look["zorder"] = 3 + (each["method"] == "handicap") + 0.5 * (each["order"] == "public")
                 look["markersize"] = 7 if each["order"] == "public" else 9  # so that both are seen in one place
                 x, y = each["labels_geometric"], each["agreements"] / each["pairs"]
-                x *= 1.06 if each["method"] == "argmax" else 1  # beside Settled, not on top of it
+                x *= 1.06 if each["method"] == "argmax" else 1  # beside Handicap, not on top of it
                 bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
                 agree.errorbar(x, y, yerr=bars, elinewidth=0.9, **look)
-                if each["method"] == "settled":
+                if each["method"] == "handicap":
                     side, at = ("right", (-7, 0)) if each["order"] == "public" else ("left", (6, 7))
                     words = share(each["certified"], each["labs"])
                     agree.annotate(
@@ -213,12 +217,13 @@ def figure(found: Found, path: Path) -> None:
             excess.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         asked = [each["labels_geometric"] for pool in pools for each in pool["totals"] if each["method"] in MARKS]
         axes[0, 0].set_xlim(min(asked) / 1.6, max(asked) * 1.3)  # room for words beside the first mark
-        axes[0, 0].set_ylabel("pairs of labs that agree (bar: 95% interval;\nbeside Settled: share of certified labs)")
+        axes[0, 0].set_ylabel("pairs of labs that agree (bar: 95% interval;\nbeside Handicap: share of certified labs)")
         axes[0, 0].yaxis.set_major_formatter(PercentFormatter(1, 0))
         axes[1, 0].set_ylabel("error above the best model's\n(mark: mean, bar up to 99%, dashes: ε)")
         shown = [
             Line2D([], [], ls="", marker=mark, color=shade, markersize=8, label=NAMES[method])
             for method, (shade, mark) in MARKS.items()
+            if any(each["method"] == method for pool in pools for each in pool["totals"])
         ]
         orders = [
             Line2D([], [], ls="", marker="o", color="black", mfc=fill, markersize=8, label=f"{order} order")

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from choosing import EPSILON, Labs, Run, key
+from choosing import EPSILON, RHO_KAPPA, Labs, Run, Way, key
 from model_picker import steps
 from numpy.typing import NDArray
 from peer_askers import MELLOWNESS, Codes, Floats, Step, Task, at_random, committee, uncertain, vowpal
@@ -20,7 +20,15 @@ from replical.core.randomness import PrivateRandomness
 
 KERNEL = 300  # features of new models: nearness to so many rows
 MODEL: dict[str, Any] = {"C": 10, "max_iter": 1000}  # of C = 1, 10, 100 and the plain features the best over the worlds
-OURS = ("settled", "rounded-a2", "a2", "public-first")
+OURS = (  # whoever this version does not have is left out
+    Way("handicap", "public"),
+    Way("handicap", "random"),
+    Way("settled", "public"),
+    Way("settled", "random"),
+    Way("rounded-a2", "public", options=RHO_KAPPA),
+    Way("a2", "public", options=()),
+    Way("public-first", "public"),
+)
 TARGETS = (EPSILON, 0.01)  # how near to the best candidate: labels that it takes are counted for each
 
 Reached = tuple[int | None, ...]
@@ -69,6 +77,7 @@ class Answer:
 class Peers(Labs):
     """Pairs of labs, each of which tries everything; called with a string's number."""
 
+    ways: tuple[Way, ...] = OURS
     size: Size = Size()
     installed: tuple[str, ...] = ()
     kernel: Floats | None = None
@@ -76,7 +85,7 @@ class Peers(Labs):
     def runs(self, string: int) -> Iterator[Run]:
         own: dict[tuple[str, str], list[Run]] = {}
         for run in super().runs(string):
-            if run.method in OURS:
+            if run.lab != "C":
                 own.setdefault(key(run), []).append(run)
         for one, two in own.values():
             alike = float((self.models.predictions[:, one.answer] == self.models.predictions[:, two.answer]).mean())

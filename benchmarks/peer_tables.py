@@ -12,6 +12,8 @@ from replical.study.pictures.style import colour, new_figure, save, style
 
 Found = dict[str, Any]
 OURS = {
+    ("handicap", "public"): "replical handicap, public order",
+    ("handicap", "random"): "replical handicap, exponentials",
     ("settled", "public"): "replical settled, public order",
     ("settled", "random"): "replical settled, random order",
     ("rounded-a2", "public"): "replical rounded-a2",
@@ -37,7 +39,8 @@ def rows(found: Found, entries: list[Found]) -> Iterator[tuple[str, Found]]:
     """Names and figures in the order of the tables: ours, then who chooses a candidate, then who trains a new model."""
     known = {(each["method"], each["order"]): each for each in entries}
     for way, name in OURS.items():
-        yield name, known[way]
+        if way in known:
+            yield name, known[way]
     for kind in ("", NEW):
         for name in PEERS:
             for budget in found["size"]["budgets"]:
@@ -46,7 +49,7 @@ def rows(found: Found, entries: list[Found]) -> Iterator[tuple[str, Found]]:
 
 
 def cells(name: str, each: Found) -> list[str]:
-    proves = each["method"] in ("settled", "rounded-a2")
+    proves = each["method"] in ("handicap", "settled", "rounded-a2")
     return [
         name,
         f"{each['labels_median']:,.0f}",

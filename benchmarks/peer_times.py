@@ -90,8 +90,7 @@ RUNS: dict[str, Callable[[World], Told]] = {
     "argmax": argmax,
     "Model Picker": picker,
     "replical a2": ours("a2"),
-    "replical rounded-a2": ours("rounded-a2", rho=0.1),
-    "replical settled": ours("settled", rho=0.1),
+    "replical handicap": ours("handicap", rho=0.1),
 }
 
 

@@ -8,7 +8,7 @@ moons with near-ties and a noisy one. Two labs draw their own pools from a set's
 benchmarks/choosing.py; 100 public items that belong to no lab are shown to everybody, and put the candidates in a public
 order. Everybody then labels items of the pool:
 
-- ours: `settled`, `rounded-a2` and `a2` (as in benchmarks/choosing.py), until they stop by themselves;
+- ours: `handicap` and `a2` (as in benchmarks/choosing.py), until they stop by themselves;
 - `argmax` by definition, the same with errors on the public items counted too, and Model Picker
   (benchmarks/model_picker.py);
 - scikit-activeml: random, uncertainty, and query by committee with the candidates as the committee (entropy of votes);
@@ -48,7 +48,7 @@ from typing import Any
 
 from choosing import SETTING, about, all_runs, figures, kept, key, models_of, say
 from peer_askers import MELLOWNESS
-from peer_labs import KERNEL, MODEL, TARGETS, Beside, Peers, Size, kernel_features
+from peer_labs import KERNEL, MODEL, OURS, TARGETS, Beside, Peers, Size, kernel_features
 from peer_tables import figure, tables
 from peer_times import measure
 from sklearn.linear_model import LogisticRegression
@@ -114,7 +114,7 @@ def world(path: Path, name: str, size: Size, installed: tuple[str, ...], workers
         models, started = models_of(name), time.perf_counter()
         assert models.features is not None
         with threadpool_limits(limits=1):
-            labs = Peers(models, size.items, size, installed, kernel_features(models.features))
+            labs = Peers(models, size.items, OURS, size, installed, kernel_features(models.features))
         say(f"{name} ", end="")
         runs = [asdict(run) for run in all_runs(labs, size.strings, workers)]
         say(f" {time.perf_counter() - started:.0f} s")

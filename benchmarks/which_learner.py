@@ -1,14 +1,19 @@
-"""Which learner when: those that certify, on structured classes, pools and noise, with the same strings.
+"""Which handicaps when: on structured classes, pools and kinds of labels, with the same strings.
 
-Every pair of labs has one string and a pool each; all learners of a row meet the same pairs. A cell ends after --pairs
-pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
+Every pair of labs has one string and a pool each; all learners of a row meet the same pairs. `handicap` runs with no
+handicaps at all (c = 0), with exponentials from the string, and with a public cover: at .8ε on 2,000 public unlabelled
+items that no lab has. Labels are those of a random target without noise (then handicap knows that, nu = 0), with 5% of
+them flipped, flipped with .45 within .03 of the target's boundary (near ties), or those of a truth outside the class: the
+target's, turned round where the first feature lies in a band that holds a tenth of the population. A cell ends after
+--pairs pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
-    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 7] [--only TEXT ..]
-                                       [--thin N]
+    python benchmarks/which_learner.py [--quick] [--retired] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..]
+                                       [--record]
 
-writes DIR/which-learner.json, .md (tables) and .svg/.png (figure); the defaults take about twenty minutes on one core.
-With --only it measures again the cells whose line of progress holds every TEXT, e.g. --only "10,000 items" "noise 0.05"
-with more --seconds, and keeps the others that DIR has; with --thin N those of them that have fewer than N pairs.
+writes DIR/which-learner.json, .md (tables) and .svg/.png (figure), the first anew after each cell; --record adds the cells
+to benchmarks/history/which_learner, with the commit. With --retired the learners that handicap replaced run too, as far as
+this version has them. With --only it measures these learners again and keeps the other cells that DIR has: what a cell
+shows is of the commit it names.
 """
 
 from __future__ import annotations
@@ -17,22 +22,42 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from replical.worlds.audit import run_pair
-from replical.worlds.experiment import Experiment, prepare
+from replical import Handicaps, PrivateRandomness, SharedRandomness, World, learner_for, plan
+from replical.classes.catalogue import parse
+from replical.learners.base import Learner
+from replical.learners.catalogue import LEARNERS
+from replical.worlds.audit import run_lab
+from replical.worlds.world import Population, parse_noise
 
-SEED, EPSILON, DELTA, RHO = "which learner", 0.05, 0.05, 0.1
+HISTORY = Path(__file__).parent / "history" / "which_learner"
+SEED, EPSILON, DELTA, RHO = "one learner, rules", 0.05, 0.05, 0.1
 BUDGET = 3000  # labels per lab
-NOISELESS = ("rounded-cal", "settled-cal")
-ALWAYS = ("rounded-a2", "settled", "settled-distance")
-CLASSES = ("thresholds:1000", "intervals:60", "halfspaces:2,2000", "stumps:5,40", "boxes:2,8")
-POOLS, NOISES = (2000, 10_000, 100_000), ("0", "0.05", "0.2")
+PUBLIC, RADIUS = 2000, 0.8 * EPSILON  # public items that a cover is made on, and how far everyone may be from it
+OURS = ("c = 0", "exponentials", "cover")
+RETIRED = ("rounded-cal", "settled-cal", "rounded-a2", "settled", "settled-distance")
+NOISELESS = RETIRED[:2]
+CLASSES = ("thresholds:1000", "halfspaces:2,2000", "stumps:5,40")
+POOLS, LABELS = (2000, 10_000), {"0": "none", "0.05": ".05", "boundary:0.45,0.03": "near ties", "outside": "outside"}
+LARGE = ("thresholds:1000000", 10_000)  # for the time it takes
+TRUTHS, BAND = 5, 0.1  # so many truths outside the class; the share on which each is none of its rules
+LOOKS = {
+    "c = 0": ("#009E73", "^"),
+    "exponentials": ("#111111", "o"),
+    "cover": ("#D55E00", "*"),
+    "rounded-cal": ("#56B4E9", "d"),
+    "settled-cal": ("#F0E442", "v"),
+    "rounded-a2": ("#0072B2", "D"),
+    "settled": ("#CC79A7", "P"),
+    "settled-distance": ("#E69F00", "s"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,19 +75,74 @@ class Cell:
     certified_differ: int
     agreement: float
     excess: float
+    above: int  # labs whose answer errs more than ε above the best
     spent: int
     seconds: float
+    commit: str = ""
+
+
+@cache
+def world_of(world: str, noise: str) -> World:
+    """Class and population; the labels are left out where their truth is outside the class."""
+    C, cells = parse(world, seed=SEED)
+    return World(C=C, cells=cells, noise=0.0 if noise == "outside" else parse_noise(noise))
+
+
+@cache
+def population(world: str, noise: str, number: int) -> Population:
+    """Where the labs of a pair live."""
+    made, number = world_of(world, noise), number % TRUTHS if noise == "outside" else number
+    draws = PrivateRandomness.simulated(SEED, world, number, "world").generator()
+    plain = made.population(int(draws.integers(len(made.C))))
+    if noise != "outside":
+        return plain
+    first = plain.cells if plain.cells.ndim == 1 else plain.cells[:, 0]
+    ranks = np.argsort(np.argsort(first, kind="stable"), kind="stable") / len(first)
+    start = draws.uniform(0.2, 0.7)
+    codes = plain.codes(plain.target) ^ ((ranks >= start) & (ranks < start + BAND))
+    return Population(plain.C, cells=plain.cells, law=np.eye(2)[codes], predictions=plain.predictions)
+
+
+def learner_of(name: str, world: str, items: int, noise: str, number: int) -> Learner:
+    """The learner of a pair: a cover depends on its string and public items."""
+    C = world_of(world, noise).C
+    options: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "rho": RHO, "pool": "finite"}
+    if name != "rounded-cal":
+        options["max_labels"] = BUDGET
+    if name not in OURS:
+        if LEARNERS[name].uses("items"):
+            options["items"] = items
+        return learner_for(plan(name, C, **options))
+    if name != "exponentials":
+        options["handicaps"] = Handicaps.zero() if name == "c = 0" else cover(world, noise, number)
+    if noise == "0":
+        options["nu"] = 0
+    return learner_for(plan("handicap", C, **options))
+
+
+@cache
+def cover(world: str, noise: str, number: int) -> Handicaps:
+    """The public cover of a pair's string."""
+    made = population(world, noise, number)
+    draws = PrivateRandomness.simulated(SEED, world, number, "public").generator()
+    items = made.cells[draws.integers(len(made.cells), size=PUBLIC)]
+    return Handicaps.cover(made.C, items, radius=RADIUS, shared=string(number))
+
+
+def string(number: int) -> SharedRandomness:
+    return SharedRandomness(f"{SEED}/{number}")
 
 
 def measure(world: str, items: int, noise: str, learner: str, pairs: int, seconds: float) -> Cell:
     """Run pairs until there are enough, or time is up."""
-    tried = Experiment(
-        class_spec=world, learner=learner, epsilon=EPSILON, delta=DELTA, rho=RHO, pool_size=items, noise=noise,
-        options={} if learner == "rounded-cal" else {"max_labels": BUDGET},
-    )  # fmt: skip
-    ready, started, labs, alike, both, differ = prepare(tried, seed=SEED), time.perf_counter(), [], 0, 0, 0
-    while len(labs) < 2 * pairs and (len(labs) < 4 or time.perf_counter() - started < seconds):
-        _, two = run_pair(ready.learner, ready.world, SEED, len(labs) // 2)
+    labs: list[tuple[int, bool, float]] = []
+    spent, alike, both, differ = 0.0, 0, 0, 0
+    while len(labs) < 2 * pairs and (len(labs) < 4 or spent < seconds):
+        number = len(labs) // 2
+        place, active = population(world, noise, number), learner_of(learner, world, items, noise, number)
+        started = time.perf_counter()
+        two = [run_lab(active, place, items, string(number), (SEED, world, items, number, name)) for name in "AB"]
+        spent += time.perf_counter() - started
         proven = [each.result.proven is not None and each.result.proven.certified for each in two]
         same = two[0].result.hypothesis == two[1].result.hypothesis
         alike, both, differ = alike + same, both + all(proven), differ + (all(proven) and not same)
@@ -80,34 +160,43 @@ def measure(world: str, items: int, noise: str, learner: str, pairs: int, second
         certified_differ=differ,
         agreement=2 * alike / len(labs),
         excess=excess,
+        above=sum(each[2] > EPSILON for each in labs),
         spent=sum(each[0] >= BUDGET for each in labs),
-        seconds=(time.perf_counter() - started) / len(labs),
+        seconds=spent / len(labs),
     )
 
 
-def rows(quick: bool) -> list[tuple[str, int, str, str]]:
+def rows(quick: bool, retired: bool) -> list[tuple[str, int, str, str]]:
     """World, items, noise and learner of every cell."""
+    others = [each for each in RETIRED if retired]
     if quick:
-        return [("thresholds:100", 1000, noise, each) for noise, each in (("0", "settled-cal"), ("0.05", "settled"))]
-    grid = [*product(CLASSES, POOLS), ("thresholds:1000", 1_000_000)]
+        return [
+            ("thresholds:100", 500, *each) for each in product(("0", "outside"), (*OURS, *others)) if applies(*each)
+        ]
+    grid = [(*each, (*OURS, *others)) for each in product(CLASSES, POOLS, LABELS)]
+    grid += [(*LARGE, noise, OURS[1:]) for noise in ("0", "0.05")]
     return [
         (world, items, noise, learner)
-        for world, items in grid
-        for noise in NOISES
-        for learner in (*(NOISELESS if noise == "0" else ()), *ALWAYS)
+        for world, items, noise, learners in grid
+        for learner in learners
+        if applies(noise, learner)
     ]
+
+
+def applies(noise: str, learner: str) -> bool:
+    return noise == "0" or learner not in NOISELESS
 
 
 def table(cells: list[Cell]) -> str:
     """One line a pool and noise; of each learner labels a lab, certified labs, agreeing pairs, mean excess, pairs."""
-    learners = [each for each in (*NOISELESS, *ALWAYS) if any(cell.learner == each for cell in cells)]
     lines = []
     for world in dict.fromkeys(each.world for each in cells):
-        lines += [f"### {world}", "", f"| items | noise | {' | '.join(learners)} |", "|---" * (len(learners) + 2) + "|"]
         of_world = [each for each in cells if each.world == world]
+        learners = [each for each in LOOKS if any(cell.learner == each for cell in of_world)]
+        lines += [f"### {world}", "", f"| items | noise | {' | '.join(learners)} |", "|---" * (len(learners) + 2) + "|"]
         for items, noise in dict.fromkeys((each.items, each.noise) for each in of_world):
             told = {each.learner: _told(each) for each in of_world if (each.items, each.noise) == (items, noise)}
-            lines.append(f"| {items:,} | {noise} | {' | '.join(told.get(each, '') for each in learners)} |")
+            lines.append(f"| {items:,} | {LABELS[noise]} | {' | '.join(told.get(each, '') for each in learners)} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -115,75 +204,77 @@ def table(cells: list[Cell]) -> str:
 def _told(cell: Cell) -> str:
     spent = f", budget spent by {cell.spent}" if cell.spent else ""
     differ = f", {cell.certified_differ} certified pairs differ" if cell.certified_differ else ""
+    above = f", {cell.above} labs above ε" if cell.above else ""
     figures = f"**{cell.labels:.0f}** · {cell.certified:.2f} · {cell.agreement:.2f} · {cell.excess:.3f}"
-    return f"{figures} ({cell.pairs}{spent}{differ})"
+    return f"{figures} ({cell.pairs}{spent}{differ}{above})"
 
 
 def draw(cells: list[Cell], out: Path) -> None:
     """Labels against the share of labs that is certified: one panel a pool and noise, one line a world."""
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.style import colour, log_ticks, marker, marker_size, new_figure, save, style
+    from replical.study.pictures.style import log_ticks, new_figure, save, style
 
     def look(learner: str) -> dict[str, Any]:
-        return {"marker": marker(learner), "color": colour(learner), "markersize": marker_size(learner)}
+        return {"color": LOOKS[learner][0], "marker": LOOKS[learner][1], "markersize": 8}
 
+    cells = [each for each in cells if each.world != LARGE[0]]
     pools, noises = ([*dict.fromkeys(getattr(each, name) for each in cells)] for name in ("items", "noise"))
-    learners = [*dict.fromkeys(each.learner for each in cells)]
+    learners = [each for each in LOOKS if any(cell.learner == each for cell in cells)]
     with style():
-        figure = new_figure(3 * len(pools), 2.4 * len(noises) + 0.5)
+        figure = new_figure(4 * len(pools), 2.2 * len(noises) + 0.7)
         panels = figure.subplots(len(noises), len(pools), sharex=True, sharey=True, squeeze=False)
         for (row, noise), (column, items) in product(enumerate(noises), enumerate(pools)):
             axes = panels[row][column]
             for each in (cell for cell in cells if (cell.noise, cell.items) == (noise, items)):
                 axes.plot(each.labels, each.certified, alpha=0.8, clip_on=False, zorder=3, **look(each.learner))
-            axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise {noise}")
+            axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise: {LABELS[noise]}")
             log_ticks(axes.xaxis)
         for axes in panels[-1]:
             axes.set_xlabel("labels per lab")
         for axes in panels[:, 0]:
             axes.set_ylabel("certified labs")
         lines = [Line2D([], [], ls="", label=each, **look(each)) for each in learners]
-        figure.legend(handles=lines, loc="outside upper center", ncols=len(learners))
+        figure.legend(handles=lines, loc="outside upper center", ncols=4)
         for suffix in ("svg", "png"):
             save(figure, out / f"which-learner.{suffix}")
 
 
 def main() -> None:
     """Measure every cell, then write."""
+    from choosing import commit, record
+
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two small cells")
-    parser.add_argument("--out", type=Path, default=Path("."))
+    parser.add_argument("--quick", action="store_true", help="a few small cells")
+    parser.add_argument("--retired", action="store_true", help="besides the learners that handicap replaced")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=7.0, help="time a cell, after two pairs")
-    parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="measure these cells again")
-    parser.add_argument("--thin", type=int, metavar="N", help="measure again what has fewer than N pairs")
+    parser.add_argument("--seconds", type=float, default=5.0, help="time a cell, after two pairs")
+    parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these learners again")
+    parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/which_learner")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    file, planned, started = given.out / "which-learner.json", rows(given.quick), time.perf_counter()
-    again = given.only or given.thin
-    known = json.loads(file.read_text())["cells"] if again else []
-    cells = {_name(each.world, each.items, each.noise, each.learner): each for each in (Cell(**row) for row in known)}
-    thin = {name for name, cell in cells.items() if given.thin is None or cell.pairs < given.thin}
-    wanted = [each for each in planned if all(text in _name(*each) for text in given.only)]
-    if again:
-        wanted = [each for each in wanted if _name(*each) in thin or _name(*each) not in cells]
+    file, wanted, started = given.out / "which-learner.json", rows(given.quick, given.retired), time.perf_counter()
+    known = json.loads(file.read_text(encoding="utf-8"))["cells"] if given.only and file.exists() else []
+    found: dict[str, Any] = {"seed": SEED, "epsilon": EPSILON, "delta": DELTA, "rho": RHO}
+    found |= {"budget": BUDGET, "public_items": PUBLIC, "radius": RADIUS, "cells": []}
+    order = {row: place for place, row in enumerate(rows(given.quick, True))}
+    cells = {(each.world, each.items, each.noise, each.learner): each for each in (Cell(**cell) for cell in known)}
+    able = {*OURS, *LEARNERS}
+    wanted = [row for row in wanted if row[-1] in able and (given.only is None or row[-1] in given.only)]
     for number, row in enumerate(wanted, start=1):
-        each = measure(*row, 2 if given.quick else given.pairs, given.seconds)
-        cells[_name(*row)] = each
-        done = f"{number}/{len(wanted)} {time.perf_counter() - started:.0f} s: {_name(*row)}"
-        found = f"{each.labels:.0f} labels, certified {each.certified:.2f}, {each.pairs} pairs"
-        print(f"{done}: {found}", file=sys.stderr, flush=True)
-        told: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "rho": RHO, "budget": BUDGET}
-        told["cells"] = [asdict(cells[_name(*row)]) for row in planned if _name(*row) in cells]
-        file.write_text(json.dumps(told, indent=1) + "\n")
-    listed = [cells[_name(*row)] for row in planned if _name(*row) in cells]
-    (given.out / "which-learner.md").write_text(table(listed), encoding="utf-8")
-    draw(listed, given.out)
-
-
-def _name(world: str, items: int, noise: str, learner: str) -> str:
-    return f"{world}, {items:,} items, noise {noise}, {learner}"
+        each = replace(measure(*row, 2 if given.quick else given.pairs, given.seconds), commit=commit())
+        cells[row] = each
+        done = f"{number}/{len(wanted)} {time.perf_counter() - started:.0f} s: {row}"
+        figures = f"{each.labels:.0f} labels, certified {each.certified:.2f}, {each.pairs} pairs, {each.seconds:.2f} s"
+        print(f"{done}: {figures}", file=sys.stderr, flush=True)
+        cells = dict(sorted(cells.items(), key=lambda cell: order.get(cell[0], 10**6)))
+        found["cells"] = [asdict(each) for each in cells.values()]
+        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (given.out / "which-learner.md").write_text(table([*cells.values()]), encoding="utf-8")
+    draw([*cells.values()], given.out)
+    if given.record:
+        record(HISTORY, found)
 
 
 if __name__ == "__main__":

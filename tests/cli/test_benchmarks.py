@@ -187,24 +187,42 @@ def test_what_settled_estimates_is_compared_with_what_happens(script):
     assert "labels left: typically off by a factor" in done.stdout
 
 
-def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
-    """Three models that err on 5%, 1% and 50% of 100 rows: whatever the order, the first of the good ones."""
-    pytest.importorskip("sklearn")
-    benchmark = module("choosing")
+def toy_labs(benchmark, items=500):
+    """Three models that err on 5%, 1% and 50% of 100 rows."""
     truth = np.arange(100, dtype=np.uint8) % 2
     wrong = np.arange(100)[:, None] < [5, 1, 50]
-    labs = benchmark.Labs(benchmark.ModelSet("toy", "", ("fair", "good", "bad"), truth[:, None] ^ wrong, truth), 500)
-    assert labs.ideal(np.array([2, 0, 1]), Fraction(4, 100)) == 0
-    assert labs.ideal(np.array([2, 0, 1]), Fraction(3, 100)) == 1
+    return benchmark.Labs(benchmark.ModelSet("toy", "", ("fair", "good", "bad"), truth[:, None] ^ wrong, truth), items)
+
+
+def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
+    """The smallest error plus handicap: fair is 4% worse than good, which a handicap allows or not."""
+    pytest.importorskip("sklearn")
+    benchmark = module("choosing")
+    from replical import Handicaps, Prior, SharedRandomness, plan
+
+    labs, string = toy_labs(benchmark), SharedRandomness("toy")
+    C = labs.population.C
+    for c, ideal in (([0, 0.039, 0], 1), ([0, 0.041, 0], 0), ([0, 0, 0], 1)):
+        made = plan("handicap", C, pool="finite", handicaps=Handicaps.given(C, c), **benchmark.NUMBERS)
+        assert labs.ideal(made, Prior.order(C, ["fair", "good", "bad"]), string) == ideal
     runs = labs(0)
-    certified = [run for run in runs if run.method == "settled" and run.certified]
-    assert len(certified) == 4  # two labs, two orders
-    assert all(run.ideal for run in certified)
-    assert {(run.method, run.order) for run in runs} == set(benchmark.WAYS)
-    assert benchmark.summary(runs)[0]["pairs"] == 1
-    labels = {(run.method, run.order): run.labels for run in runs}
-    for order in ("public", "random"):
-        assert labels["argmax", order] == labels["settled", order] >= labels["model-picker-equal", order]
+    certified = [run for run in runs if run.method == "handicap" and run.certified]
+    assert len(certified) > 0
+    assert all(run.ideal and run.common_ideal for run in certified)
+    assert {(run.method, run.order) for run in runs} == {each.key for each in benchmark.WAYS if not each.noiseless}
+    found = {(each["method"], each["order"]): each for each in benchmark.summary(runs)}
+    assert all(each["pairs"] == 1 for each in found.values())
+    assert found["argmax", "public"]["labels_mean"] == found["handicap", "public"]["labels_mean"]
+
+
+def test_labs_that_add_their_counts_know_more(module):
+    """The joint tolerance of three labs is at most that of one, and their common survivors are no more."""
+    pytest.importorskip("sklearn")
+    labs = toy_labs(module("choosing"), 200)
+    one, two, three = [run for run in labs(0) if (run.method, run.order) == ("handicap", "public")]
+    assert one.tolerance >= two.tolerance >= three.tolerance > 0
+    assert one.tolerance > three.tolerance
+    assert one.common >= two.common >= three.common
 
 
 def test_model_picker_is_what_its_paper_defines(module):
@@ -233,14 +251,14 @@ def test_the_benchmark_of_choosing_runs(script, tmp_path):
     """The quick form: tables, figure, and no certificate that is wrong."""
     pytest.importorskip("sklearn")
     done, found = quick(script, "choosing", tmp_path)
-    assert [each["name"] for each in found["sets"]] == ["iris-10", "even-odd-240"]
+    assert [each["name"] for each in found["sets"]] == ["iris-10", "wine-24"]
     (pool,) = found["pools"]
     for total in pool["totals"]:  # strings are fixed: no chance in it
         assert total["wrong_certificates"] == total["certified_and_different"] == 0
-        assert total["certified"] > 0 or total["method"] != "settled"
+        assert total["certified"] > 0 or total["method"] != "handicap" or total["order"] == "random"
         assert total["agreement_low"] <= total["agreements"] / total["pairs"] <= total["agreement_high"]
-    assert [each["method"] for each in pool["sets"][0]["forecasts"]] == ["settled", "rounded-a2"]
-    assert "even-odd-240, 500 items ..ff" in done.stderr
+        assert all(each["none_common"] == each["wrong"] == 0 for each in total["together"])
+    assert "wine-24, 500 items .." in done.stderr
     assert not (tmp_path / "choosing-parts").exists()
 
 
@@ -248,7 +266,6 @@ def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_p
     """What a part holds is read, not computed again, unless the setting is another one."""
     pytest.importorskip("sklearn")
     benchmark = module("choosing")
-    monkeypatch.setattr(benchmark, "FORECAST", 0)
     path, truth = tmp_path / "kept" / "toy-60.json", np.arange(100, dtype=np.uint8) % 2
     says = truth[:, None] ^ (np.arange(100)[:, None] < [5, 50])
     toy = benchmark.ModelSet("toy", "", ("good", "bad"), says, truth)
@@ -360,7 +377,10 @@ def test_the_forecast_benchmark_runs(script, tmp_path):
 def test_which_learner_writes_its_tables(script, tmp_path):
     pytest.importorskip("matplotlib")
     script("which_learner", "--quick", "--out", tmp_path)
-    assert len(read(tmp_path / "which-learner.json")["cells"]) == 2
+    found = read(tmp_path / "which-learner.json")
+    assert len(found["cells"]) == 6
+    assert all(cell["certified_differ"] == 0 for cell in found["cells"])
+    assert all(len(cell["commit"].rstrip("+")) == 40 for cell in found["cells"])
     assert drawn(tmp_path, "which-learner", "svg", "png", "md", least=150)
 
 
