@@ -107,8 +107,8 @@ class Bets:
         self.c, self.places = c, places
         self.lost = np.zeros(len(c), dtype=np.int64)
         self.wealth = np.ones((len(stakes), len(c)))
-        self.mean, self.most = self._mean(), np.ones(len(c))
         self.scanned = 0
+        self.mean, self.most = self._mean(), np.ones(len(c))
 
     @property
     def scores(self) -> Floats:
