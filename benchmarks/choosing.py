@@ -265,7 +265,7 @@ class Labs:
 
 def joint_tolerance(made: HandicapPlan, counts: list[NDArray[np.int64]]) -> float:
     """U of the first of the public order, by the counts of independent labs added up."""
-    accounts = Accounts(counts[0].shape[1], made.values)
+    accounts = Accounts(counts[0].shape[1], made.differences)
     accounts.counts = sum(counts[1:], counts[0])
     assert made.favourite is not None, "only an order has counts"
     return tolerance_of(made, accounts, made.favourite)

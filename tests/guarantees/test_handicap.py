@@ -129,7 +129,7 @@ def by_estimate(self):
     [
         ("settle", generous, "a tie, the better one"),
         ("settle", forgetful, "rare disagreement, the preferred one"),
-        ("mean", property(by_estimate), "a tie, the better one"),
+        ("_mean", by_estimate, "a tie, the better one"),
     ],
     ids=["acceptance at 1.5 theta", "unasked items forgotten", "a point estimate"],
 )

@@ -90,7 +90,7 @@ class ReplicableClassifier(Replicable):
     >>> public = np.random.default_rng(1).normal(size=(1000, 2))
     >>> model = ReplicableClassifier(public=public, seed="published", random_state=0).fit(X, y)
     >>> model.n_labels_, model.certified_, model.class_.describe(model.hypothesis_), float((model.predict(X) == y).mean())
-    (78, True, '1 if x0 >= 0.272727 else 0', 0.9885)
+    (237, True, '1 if x0 >= 0.454545 else 0', 0.948)
     """
 
     def __init__(

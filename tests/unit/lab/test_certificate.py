@@ -150,7 +150,11 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
                  runs(kind).certificate["digest"]):  # fmt: skip
         assert told in seen.texts
     assert ("Not certified" in seen.texts) == (not body["certified"])
-    if (
+    if "proof" in body:
+        survivors = body["survivors"]["count"]
+        said = f"{survivors} hypothes{'is' if survivors == 1 else 'es'}, proven to contain the ideal answer"
+        assert said in seen.texts
+    elif (
         body["rho_proven"] is not None and "settling" not in body
     ):  # a bound is rounded up, and said of both labs at once
         assert f"at most {at_most(body['rho_proven'], 4)}" in seen.texts

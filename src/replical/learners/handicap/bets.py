@@ -62,7 +62,7 @@ class Block:
     """
 
     scanned: int
-    losses: NDArray[np.int64]
+    losses: NDArray[np.int32]
     disputed: NDArray[np.uint16]
 
     @classmethod
@@ -78,7 +78,7 @@ class Block:
         unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
         return cls(
             scanned=observation.scanned,
-            losses=np.array(lost, dtype=np.int64).reshape(-1, S.size),
+            losses=np.array(lost, dtype=np.int32).reshape(-1, S.size),
             disputed=np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size),
         )
 
@@ -96,8 +96,8 @@ class Bets:
         Losses so far, in whole parts of 1/q, on the items that were labelled.
     wealth
         For every stake (row) and member: what the bet of the member that it is the ideal answer has come to.
-    most
-        The largest mean wealth over the stakes so far.
+    mean, most
+        Mean wealth over the stakes, and the largest so far.
     scanned
         Items so far.
     """
@@ -107,8 +107,8 @@ class Bets:
         self.c, self.places = c, places
         self.lost = np.zeros(len(c), dtype=np.int64)
         self.wealth = np.ones((len(stakes), len(c)))
-        self.most = np.ones(len(c))
         self.scanned = 0
+        self.mean, self.most = self._mean(), np.ones(len(c))
 
     @property
     def scores(self) -> Floats:
@@ -128,32 +128,35 @@ class Bets:
     def settle(self, m: int, block: Block) -> None:
         """Settle every member's bet against the favourite `m` on a block of items."""
         theta = (self.c - self.c[m]) / UNIT
+        ahead = bool((theta < 0).any())  # a stake on a difference below 0 is smaller, so that no bet loses everything
         quiet = block.scanned - len(block.losses) - len(block.disputed)
+        gaps = [theta - (losses[m] - losses) / self._unit for losses in block.losses]
+        gaps += [theta - (codes != codes[m]) for codes in block.disputed]
         for row, stake in enumerate(self._stakes):
-            staked = np.where(theta < 0, stake / (1 - theta), stake)
-            self.wealth[row] *= power(1 + staked * theta, quiet)
-            for losses in block.losses:
-                self.wealth[row] *= 1 + staked * (theta - (losses[m] - losses) / self._unit)
-            for codes in block.disputed:
-                self.wealth[row] *= 1 + staked * (theta - (codes != codes[m]))
+            staked = np.where(theta < 0, stake / (1 - theta), stake) if ahead else stake
+            if quiet:
+                self.wealth[row] *= power(1 + staked * theta, quiet)
+            for gap in gaps:
+                factor = staked * gap
+                factor += 1
+                self.wealth[row] *= factor
         self.lost += block.losses.sum(axis=0)
         self.scanned += block.scanned
+        self.mean = self._mean()
         np.maximum(self.most, self.mean, out=self.most)
 
-    @property
-    def mean(self) -> Floats:
-        """Mean wealth over the stakes."""
-        total = self.wealth[0].copy()
+    def _mean(self) -> Floats:
+        total: Floats = self.wealth[0].copy()
         for wealth in self.wealth[1:]:
             total += wealth
-        mean: Floats = total / len(self._stakes)
-        return mean
+        total /= len(self._stakes)
+        return total
 
     def keep(self, mask: Mask) -> None:
         """Forget whoever left S."""
         if not mask.all():
             self.c, self.places, self.lost = self.c[mask], self.places[mask], self.lost[mask]
-            self.most, self.wealth = self.most[mask], self.wealth[:, mask]
+            self.mean, self.most, self.wealth = self.mean[mask], self.most[mask], self.wealth[:, mask]
 
     def arrays(self) -> State:
         """Everything a run needs to go on later."""
@@ -166,6 +169,7 @@ class Bets:
             check_array(kept[name], array.shape, array.dtype).copy()
             for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
         )
+        self.mean = self._mean()
         self.scanned = int(check_array(kept["scanned"], (), np.int64))
 
 
@@ -194,7 +198,7 @@ class Accounts:
         for codes in block.disputed:
             self._move(columns, self._unit * (codes != codes[m]))
 
-    def _move(self, columns: Indices, differences: NDArray[np.int64]) -> None:
+    def _move(self, columns: Indices, differences: NDArray[np.signedinteger]) -> None:
         """An item from the value 0 to another one, in whole parts of 1/q."""
         self.counts[0, columns] -= 1
         self.counts[self._rows[differences + self._unit], columns] += 1

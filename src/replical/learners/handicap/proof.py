@@ -110,13 +110,16 @@ class History:
     def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
         self.whole, self._plan = S, plan
         self._blocks: list[Observation] = []
+        self._columns = np.arange(S.size)  # of S, among all candidates
         self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
         self._first = Accounts(S.size, plan.differences)  # of the first of a public order
 
     def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
         """A block in which S was compared."""
         self._blocks.append(observation)
-        columns = np.searchsorted(self.whole.indices, S.indices)
+        if S.size < len(self._columns):  # it only ever shrinks
+            self._columns = np.searchsorted(self.whole.indices, S.indices)
+        columns = self._columns
         self._last[columns] = len(self._blocks)
         f = self._plan.favourite
         if f is not None and f in S.indices:
@@ -152,11 +155,14 @@ class History:
         self._last = check_array(kept["last"], self._last.shape, np.int64).copy()
         self._first.counts = check_array(kept["first"], self._first.counts.shape, np.int64).copy()
 
-    def against(self, h: int) -> Accounts:
-        """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
+    def against(self, h: int, survivors: Indices | None = None) -> Accounts:
+        """The differences between the losses of `h` and of everyone, on the items for which they were in S.
+
+        Where `survivors` are given, of these columns alone: they were in S for all of them.
+        """
         accounts = Accounts(self.whole.size, self._plan.differences)
         for number, observation in enumerate(self._blocks, 1):
-            columns = np.flatnonzero(self._last >= number)
+            columns = np.flatnonzero(self._last >= number) if survivors is None else survivors
             S = self.whole.restrict(self.whole.indices[columns])
             accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
         return accounts
@@ -234,7 +240,7 @@ def conclude(
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
     columns = np.searchsorted(history.whole.indices, S.indices)
-    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h).counts[:, columns])
+    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h, columns).counts[:, columns])
     proof = HandicapProof(
         certified=certified,
         doubt=_doubt(bets, m, beta) if shown else 1.0,
