@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from replical.learners.rounded.plan import RoundedPlan
 
 from replical.cli import main
 from replical.errors import BadCertificate
@@ -24,7 +25,6 @@ from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import transcript
 from replical.learners.result import STOP
-from replical.learners.rounded.plan import RoundedPlan
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
 

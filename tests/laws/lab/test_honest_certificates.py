@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 
+from replical.learners.rounded.plan import RoundedPlan
+
 from replical.errors import ReplicalError
 from replical.lab.certificate.verify import verify
 from replical.learners.catalogue import find
-from replical.learners.rounded.plan import RoundedPlan
 from support.lab import Run, content, world
 
 BATCH = {"batch": st.sampled_from([1, 2, 5, 24])}
