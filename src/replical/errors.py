@@ -121,6 +121,7 @@ RETIRED: dict[str, str] = {
     "rounded-cal": "take handicap with nu = 0, which does what it did",
     "rounded-a2": "take handicap, which does what it did",
     "--yardstick": "leave it out, handicap needs no public items to measure distances on",
+    "--items": "leave it out, each lab uses all items it has",
 }
 
 
