@@ -150,10 +150,10 @@ def compare_command(
     registration: RegistrationFiles = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided.
+    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if that is undecided.
 
-    Each file is checked alone first. Two files of one lab are refused; labs that share their items are no two labs, which is
-    said first and is exit code 1.
+    Each file is checked alone first. Files from one journal are refused; labs that share their items are no two labs, which
+    is said first and is exit code 1.
     """
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
@@ -219,7 +219,6 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
         who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
         who = f"all {labs} files" if comparison.same_items else who
         if comparison.common is not None:
-            who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
             prose.print(
                 f"Identical: {comparison.common.names[0]} alone is left in {who}.", markup=False, soft_wrap=True
             )

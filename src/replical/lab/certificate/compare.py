@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from replical.core.exact import fraction
 from replical.errors import BadUsage
 from replical.lab.certificate.file import overlap, ranges_of
 from replical.lab.protocol import Protocol
@@ -79,8 +81,6 @@ class Comparison:
     confirmations: tuple[ConfirmationOutcome, ...] = ()
     # names of the labs, in the order in which they were given; None where one has no name
     labs: tuple[str | None, ...] = ()
-    # what follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
-    # alike; else None
     # pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other
     same_items: tuple[tuple[int, int], ...] = ()
     # who is left in all labs, where each publishes a set that is proven to contain the answer; None elsewhere
@@ -165,7 +165,7 @@ def _common(runs: Sequence[Any]) -> Common:
         count=sum(high - low + 1 for low, high in left),
         members=members,
         names=tuple(protocol.recipe.describe(h) for h in members),
-        level=min(1.0, len(runs) * float(plan["beta"])),
+        level=float(min(Fraction(1), len(runs) * fraction(float(plan["beta"])))),
         tolerance=tolerance,
         favourite=None if tolerance is None or first is None else protocol.recipe.describe(first),
         alike=_alike(runs, members, first),
