@@ -23,10 +23,10 @@ from support.lab import Run, content, world
 def labs(tmp_path_factory):
     """Certificates of one protocol from three labs that agree, one that does not, and one of another protocol."""
     folder = tmp_path_factory.mktemp("labs")
-    said, made = content("rounded-a2", items=1000, batch=24), {}
+    said, made = content("handicap", batch=24), {}
     plans = {name: (said, world(seed=seed)) for name, seed in (("a", 11), ("b", 12), ("c", 13))}
     plans["other answer"] = (said, world(seed=14, best=0.6, worst=0.02))
-    plans["other protocol"] = (content("rounded-a2", items=1000, batch=25, seed="another text"), world(seed=11))
+    plans["other protocol"] = (content("handicap", batch=25, seed="another text"), world(seed=11))
     for name, (protocol, columns) in plans.items():
         with Run(folder, protocol, columns, name) as run:
             made[name] = run.certificate
@@ -68,7 +68,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
 def test_two_runs_on_one_pool_are_no_two_labs(labs, tmp_path, capsys):
     """They used to be called identical, with a warning that no exit code told."""
     folder, made = labs
-    with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=11), "again") as run:
+    with Run(tmp_path, content("handicap", batch=24), world(seed=11), "again") as run:
         found = compare([made["a"], made["b"], run.certificate])
         write(run.certificate, tmp_path / "again.json")
     assert (found.identical, found.replicated, found.same_items) == (True, False, ((1, 3),))
@@ -88,7 +88,7 @@ def test_one_file_twice_and_one_private_seed_on_two_pools_are_refused(labs, tmp_
     folder, made = labs
     assert main(["compare", str(folder / "a.json"), str(folder / "a.json")]) == 2
     assert "files 1 and 2 come from one journal" in capsys.readouterr().err
-    with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=12), "a") as run:  # the seed of "a"
+    with Run(tmp_path, content("handicap", batch=24), world(seed=12), "a") as run:  # the seed of "a"
         assert run.certificate["body"]["private_commitment"] == made["a"]["body"]["private_commitment"]
         assert run.certificate["body"]["pool"]["fingerprint"] != made["a"]["body"]["pool"]["fingerprint"]
         write(run.certificate, tmp_path / "again.json")
@@ -202,7 +202,7 @@ def test_a_warning_changes_no_exit_code(tmp_path, capsys):
             "x": x.tolist(),
             "truth": np.where(x >= 100, "yes", "no").tolist(),
         }
-        with Run(tmp_path, content("rounded-cal", epsilon=0.3) | {"class": LINE}, columns, name) as run:
+        with Run(tmp_path, content("handicap", nu=0.0, epsilon=0.3) | {"class": LINE}, columns, name) as run:
             write(run.certificate, tmp_path / f"{name}.json")
             summaries = run.certificate["body"]["pool"]["summary"]
             assert len(summaries) == 32

@@ -11,8 +11,8 @@ from replical.lab.journal.journal import Journal
 
 def figures(result):
     """All of a result that a certificate tells."""
-    told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
-    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
+    V = result.V.indices.tolist()
+    return result.hypothesis, result.unrounded, V, result.conditions, result.labels, result.rounds
 
 
 def flips(world, private, asked):

@@ -36,7 +36,7 @@ def write(path, items=400, seed=3):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "pool.csv")
-    learner = {"name": "settled", "epsilon": 0.1, "delta": 0.1, "rho": 0.2}
+    learner = {"name": "handicap", "epsilon": 0.1, "delta": 0.1, "rho": 0.2}
     content = {
         "schema": "replical.protocol/1",
         "seed": "published",

@@ -41,7 +41,7 @@ def test_a_table_is_all_it_takes(table, command):
     protocol = Protocol.read(Path("protocol.toml"))
     assert [each["name"] for each in protocol.content["class"]["candidates"]] == [f"m{k}" for k in range(6)]
     assert protocol.content["labels"]["values"] == ["no", "yes"]
-    assert protocol.content["learner"] == {"name": "settled", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
+    assert protocol.content["learner"] == {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
     for said in (
         "60 items, 6 models, labels no, yes.",
         "Models: m0, m1, m2, m3, m4, m5.",
@@ -49,7 +49,7 @@ def test_a_table_is_all_it_takes(table, command):
     ):
         assert said in out
     for why in (
-        "learner settled",
+        "learner handicap",
         "epsilon 0.05",
         "delta 0.05",
         "rho 0.1",
@@ -98,14 +98,14 @@ def test_flags_are_taken(table, command):
     code, _, err = command("init", "--pool", "mine.parquet", *words)
     assert code == 0, err
     protocol = Protocol.read(Path("other.toml"))
-    learner = {"name": "settled-cal", "epsilon": 0.1, "delta": 0.01, "rho": 0.2, "labs": 3}
+    learner = {"name": "handicap", "nu": 0.0, "epsilon": 0.1, "delta": 0.01, "rho": 0.2, "labs": 3}
     assert (protocol.content["learner"], protocol.content["seed"], protocol.title) == (learner, "drawn now", "Mine")
     assert protocol.content["labels"]["values"] == ["yes", "no"]
     assert len(protocol.recipe.C) == 5
 
 
 def test_items_are_as_many_as_the_table_has(table, command):
-    command("init", "--pool", "mine.parquet", "--learner", "rounded-a2")
+    command("init", "--pool", "mine.parquet", "--learner", "handicap")
     assert Protocol.read(Path("protocol.toml")).content["learner"]["items"] == 60
 
 

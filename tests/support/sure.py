@@ -11,8 +11,8 @@ def wrongly_sure(results, ideal, promise):
     for result in results:
         if not promise.open:
             return certified / promise.trials
-        certified += result.settling.certified
-        promise.hear(result.settling.certified and result.hypothesis != ideal)
+        certified += result.proof.certified
+        promise.hear(result.proof.certified and result.hypothesis != ideal)
     raise AssertionError("runs never end")
 
 
@@ -32,7 +32,7 @@ def surely_different(run, name, promise, *, private):
             )
             for lab in "AB"
         ]
-        sure = all(result.settling.certified for result in results)
+        sure = all(result.proof.certified for result in results)
         both += sure
         promise.hear(sure and results[0].hypothesis != results[1].hypothesis)
     raise AssertionError("pairs never end")

@@ -163,13 +163,12 @@ def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_p
 @pytest.mark.parametrize(
     ("flags", "kind", "sentence"),
     [
-        (["--learner", "settled-cal"], "linear", "settled-cal chooses from a list of hypotheses, and the class linear has none"),
+        (["--learner", "handicap", "--nu", "0"], "linear", "handicap chooses from a list of hypotheses, and the class linear has none"),
         (["--learner", "lattice"], "thresholds:10", "lattice rounds directions to the cells of the class linear"),
         (["--step", ".1"], "thresholds:10", "--step and --intercept are about the class linear"),
         (["--step", "7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
         (["--intercept", "-1"], "linear", "an intercept is a public constant above 0, got -1.0"),
         (["--max-labels", "20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
-        (["--yardstick", "cells"], "linear", "half-spaces on a lattice are no list"),
         (["--features", "age,dose"], "linear:3", "the class looks at 3 features, and 2 are named"),
         (["--batch", "4"], "linear", "lattice has no batch: leave it out"),
     ],
