@@ -54,7 +54,6 @@ def test_a_table_is_all_it_takes(table, command):
         "delta 0.05",
         "rho 0.1",
         "nu unknown",
-        "items all",
         "order random",
         "seed drawn now",
     ):
@@ -104,11 +103,6 @@ def test_flags_are_taken(table, command):
     assert len(protocol.recipe.C) == 5
 
 
-def test_items_are_as_many_as_the_table_has(table, command):
-    command("init", "--pool", "mine.parquet", "--learner", "handicap")
-    assert Protocol.read(Path("protocol.toml")).content["learner"]["items"] == 60
-
-
 def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monkeypatch):
     asked = []
 
@@ -138,7 +132,6 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
         (["--pool", "mine.parquet", "--epsilon", "2"], "epsilon must be in (0, 1), got 2"),
         (["--pool", "mine.parquet", "--learner", "forest"], "unknown learner 'forest'"),
         (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
-        (["--pool", "mine.parquet", "--items", "5"], "settled"),
         (["--pool", "mine.parquet", "--public", "mine.parquet"], "--public names a file and a column, FILE:COLUMN"),
         (["--pool", "mine.parquet", "--public", "mine.parquet:label"], "public items belong to no lab, and mine.parquet is your"),
         (["--pool", "mine.parquet", "--out", "mine.parquet", "--force"], "would replace it"),
@@ -187,7 +180,7 @@ def test_the_five_commands_of_the_quickstart_end_in_one_proven_answer(tmp_path, 
         words = shlex.split(line)[1:]
         code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
         assert code == 0, (line, out, err)
-    assert Protocol.read(Path("protocol.toml")).record.id == "settled"
+    assert Protocol.read(Path("protocol.toml")).record.id == "handicap"
 
 
 def test_without_the_extra_the_quickstart_names_it(tmp_path):

@@ -18,7 +18,7 @@ from replical.lab.protocol import Protocol
 from support.lab import content, private, world, write_csv
 
 NEW = ["protocol", "new", "--candidates", "names.txt", "--label-values", "no,yes", "--epsilon", ".4", "--delta", ".2", "--rho",
-       ".6", "--seed", "a published text", "--learner", "rounded-a2"]  # fmt: skip
+       ".6", "--seed", "a published text", "--learner", "handicap"]  # fmt: skip
 ALL_LABELS = ["run", "p.toml", "--pool", "small.csv", "--journal", "lab.db", "--out", "lab.json", "--labels",
               "small.csv:truth"]  # fmt: skip
 
@@ -538,7 +538,7 @@ def test_labels_are_typed_by_value_or_by_number(lab, typed):
 
 def test_a_whole_run_at_the_terminal_is_the_run_by_column(lab, typed):
     """Whoever answers with the truth, one by one, over two evenings, gets the same certificate."""
-    lab.protocol(learner="rounded-cal")
+    lab.protocol(nu=0.0)
     columns = world(seed=5, items=150, best=0.0)
     truth = dict(zip(columns["id"], columns["truth"], strict=True))
     write_csv(lab.folder / "clean.csv", columns)
@@ -700,13 +700,7 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(lab, changes, message):
     assert "--answers" in changes or not (lab.folder / "lab.db").exists()  # told before anybody is asked
 
 
-def test_a_pool_that_is_too_small_is_refused_before_any_label(lab):
-    lab.protocol(items=151)
-    told = lab.run("--labels", "small.csv:truth", code=2)
-    assert "the protocol rounds on 151 items and the pool holds 150: bring 1 more" in told["message"]
-
-
-# ---- settled with an order from a public table ----
+# ---- an order from a public table ----
 
 
 @pytest.fixture
@@ -715,7 +709,7 @@ def public(lab):
     table = world(seed=21, items=80)
     write_csv(lab.folder / "public.csv", table | {"id": [f"p{number}" for number in range(80)]})
     lab(*NEW[:-2], "--out", "p.toml", "--order-from", "public.csv:truth")
-    assert "learner settled, the standard for candidate models." in lab.out
+    assert "learner handicap, the standard for candidate models." in lab.out
 
     def refused(*words):
         """The sentence; neither journal nor certificate has changed."""
@@ -757,7 +751,7 @@ def test_refusals_begin_no_journal(lab, public):
     assert not (lab.folder / "lab.db").exists()
 
 
-def test_settled_on_hardly_any_items(lab, public):
+def test_a_run_on_hardly_any_items(lab, public):
     """Nothing to scan is refused; one item is an answer, and no proof."""
     header, first, *_ = (lab.folder / "small.csv").read_text().splitlines()
     (lab.folder / "none.csv").write_text(f"{header}\n")
@@ -779,11 +773,11 @@ def test_another_column_may_hold_the_ids(lab):
     lab("verify", "lab.json", "--pool", "keyed.csv", code=2)
 
 
-# ---- settled ----
+# ---- what is proven ----
 
 
-def test_a_settled_run_says_what_is_proven_and_how_good_the_answer_is(lab):
-    lab.protocol(learner="settled", batch=4)
+def test_a_run_says_what_is_proven_and_how_good_the_answer_is(lab):
+    lab.protocol(batch=4)
     told = lab.run("--labels", "a.csv:truth", name="a")
     part, body = told["settling"], lab.body()
     assert (told["certified"], told["verdict"]) == (True, {"certified": True, "why": "", "helps": ""})
@@ -812,8 +806,8 @@ def test_a_settled_run_says_what_is_proven_and_how_good_the_answer_is(lab):
     assert lab.body()["labels"]["asked"] == part["asked"] + 30
 
 
-def test_a_settled_run_that_proves_nothing_says_why_and_what_helps(lab):
-    lab.protocol(learner="settled", epsilon=0.02, max_labels=20)
+def test_a_run_that_proves_nothing_says_why_and_what_helps(lab):
+    lab.protocol(epsilon=0.02, max_labels=20)
     lab(*ALL_LABELS)
     assert "Not certified: the budget of 20 labels was spent before it was proven" in lab.out
     assert "What helps: roughly" in lab.out
@@ -823,7 +817,7 @@ def test_a_settled_run_that_proves_nothing_says_why_and_what_helps(lab):
     assert told["verdict"]["certified"] is False
     assert told["answer_error"]["of"] == "error"
     lab("verify", "lab.json", "--pool", "small.csv", "--journal", "lab.db")
-    lab.protocol(learner="settled", epsilon=0.02)
+    lab.protocol(epsilon=0.02)
     lab("run", "p.toml", "--pool", "small.csv", "--journal", "b.db", "--out", "b.json", "--labels", "small.csv:truth")
     assert "Not certified: the pool was used up before" in lab.out
     assert "more items" in lab.out
@@ -831,7 +825,7 @@ def test_a_settled_run_that_proves_nothing_says_why_and_what_helps(lab):
 
 def test_a_journal_remembers_that_the_error_is_measured(lab):
     """A later run measures too, and what was certified before stays valid."""
-    lab.protocol(learner="settled", batch=4)
+    lab.protocol(batch=4)
     labels = ["--labels", "a.csv:truth"]
     first = lab.run(*labels, name="a", out="first.json")
     second = lab.run(*labels, "--measure-error", "30", name="a", out="second.json")
@@ -851,7 +845,7 @@ def test_a_journal_remembers_that_the_error_is_measured(lab):
 @pytest.mark.parametrize("flag", ["--out", "--html"])
 @pytest.mark.parametrize("over", ["p.toml", "small.csv", "lab.db", "./truth.csv"])
 def test_nothing_that_is_read_is_written_over(lab, flag, over):
-    lab.protocol(learner="settled")
+    lab.protocol()
     lab(*ALL_LABELS, "--out", "first.json")
     (lab.folder / "truth.csv").write_bytes((lab.folder / "small.csv").read_bytes())
     words = [*ALL_LABELS[:-1], "truth.csv:truth", *(["--out", over] if flag == "--out" else ["--html", over])]
@@ -862,22 +856,10 @@ def test_nothing_that_is_read_is_written_over(lab, flag, over):
 
 
 def test_the_error_is_measured_where_it_can_be(lab):
-    lab.protocol(learner="settled")
+    lab.protocol()
     lab(*ALL_LABELS, "--measure-error", "-1", code=2)
     assert "Error: the error is measured with at least 1 label, got -1" in lab.err
     lab.protocol(batch=12)
     lab(*ALL_LABELS, "--measure-error", "10", code=2)
     assert "Error: rounded-a2 looks at the whole pool, so no item is left to measure the error on" in lab.err
     assert not (lab.folder / "lab.json").exists()
-
-
-def test_a_run_by_distance_says_what_is_proven(lab):
-    lab.protocol(learner="settled-distance", epsilon=0.3, batch=8)
-    words = ["run", "p.toml", "--pool", "a.csv", "--journal", "lab.db", "--out", "lab.json", "--labels", "a.csv:truth"]
-    lab(*words)
-    assert "ertified: " in lab.out
-    assert "Predicted from" not in lab.err  # there is no forecast of it
-    assert "--measure-error" not in lab.out
-    lab("verify", "lab.json", "--pool", "a.csv", "--journal", "lab.db")
-    lab(*words, "--measure-error", "10", code=2)
-    assert "Error: settled-distance looks at the whole pool, so no item is left to measure the error on" in lab.err
