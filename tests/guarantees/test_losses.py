@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from replical.learners.settled.plan import SettledPlan
 
 from replical import (
     KnownLabels,
@@ -20,6 +19,7 @@ from replical import (
     learner_for,
     plan,
 )
+from replical.learners.settled.plan import SettledPlan
 from support.sequential import Promise
 from support.sure import wrongly_sure
 

@@ -20,6 +20,8 @@ from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
+from replical.learners.settled.plan import BettingPlan
+from replical.pools.yardstick import Yardstick
 
 
 def plan(
@@ -39,11 +41,13 @@ def plan(
     kappa: float | None = None,
     batch: int | None = None,
     query: str | None = None,
+    items: int | None = None,
     a: float | None = None,
     b: float | None = None,
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
+    yardstick: Yardstick | None = None,
     losses: Losses | None = None,
     handicaps: Handicaps | None = None,
     prior: Prior = UNIFORM,
@@ -75,20 +79,27 @@ def plan(
     k_loop, k_final
         Your own sizes in place of the proof's; the result then says which condition they break.
     kappa
-        Where A² stops: at disagreement mass `kappa` instead of `epsilon`, at most that.
+        Where A² stops: at disagreement mass `kappa` instead of `epsilon`. Where Rounded stops uncertified: at slack
+        `kappa`; only by its certificate, the pool's end or the budget if left out. At most `epsilon`.
     batch
         Items A² has open at once, 1 if left out.
     query
         What CAL asks next: ``"scan"``, the next disputed item, or ``"halving"``, the one that splits V most evenly.
+    items
+        Items on which every lab rounds, its first in private order: public. If left out, each lab uses all it has and
+        is certified against the ideal answer, whatever the others have.
     a, b
-        Range of the shared threshold of handicap where handicaps follow a public order, .75 of epsilon and epsilon if left
-        out.
+        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of Settled's on
+        excess errors, .75 of epsilon and epsilon.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
-        Labs that the promise of handicap is for, 2 if left out: that any two of them differ has probability at most `rho`.
+        Labs that the promise of Settled and Rounded is for, 2 if left out: that any two of them differ has probability at
+        most `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
+    yardstick
+        Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
     losses
-        What predictions cost where that is not one for each error: `Losses.of`; for handicap alone. `epsilon`, `a` and `b`
+        What predictions cost where that is not one for each error: `Losses.of`; for settled alone. `epsilon`, `a` and `b`
         are then in costliest errors.
     handicaps
         Where those of handicap come from, if not from `prior` or the string: `Handicaps`.
@@ -117,7 +128,7 @@ def plan(
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
-        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "a": a, "b": b,
+        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "a": a, "b": b,
         "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip
@@ -131,12 +142,18 @@ def plan(
     n = class_size("the number of hypotheses", C if given is None else len(given)) if record.lists else 0  # type: ignore[arg-type]
     if given is not None:
         prior.check(given)
+    if yardstick is not None:
+        _check_yardstick(record, C, yardstick)
     try:
         with decimals():
             exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            draft = make(Task(C=given, n=n, exact=pool == "exact", noiseless=nu == 0, spread=spread, **exact))
+            draft = make(
+                Task(
+                    C=given, n=n, exact=pool == "exact", noiseless=nu == 0, spread=spread, yardstick=yardstick, **exact
+                )
+            )
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
@@ -149,11 +166,11 @@ def plan(
     return _complete(made, record)
 
 
-def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> HandicapPlan:
+def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan | HandicapPlan:
     """A plan that can be for losses other than errors."""
-    if not record.weighs or not isinstance(made, HandicapPlan):
+    if not record.weighs or not isinstance(made, BettingPlan | HandicapPlan):
         raise BadSpec(
-            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner handicap"
+            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
         )
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
         says = losses.labels + losses.abstains
@@ -198,12 +215,20 @@ def _check_class(record: Record, C: HypothesisClass | None) -> None:
     if not record.lists and (C is None or is_listed(C)):
         raise BadSpec(
             f"{record.id} rounds directions to the cells of the class linear, and got a list of hypotheses: take the class "
-            "linear, or a learner that chooses from a list, e.g. handicap"
+            "linear, or a learner that chooses from a list, e.g. settled"
         )
 
 
+def _check_yardstick(record: Record, C: HypothesisClass | int, yardstick: Yardstick) -> None:
+    if not record.rounds:
+        raise BadSpec(f"{record.id} measures nothing on a yardstick: leave it out, or take rounded-cal or rounded-a2")
+    if isinstance(C, int | np.integer):
+        raise BadSpec("a plan with a yardstick is for one class: give the class, not its number of hypotheses")
+    yardstick.check(C)
+
+
 _NO_STRICT_PROOF = Condition(
-    name="the shared order is random: with a strict order of preference rho is proven for handicap only",
+    name="the shared order is random: with a strict order of preference rho is proven for the rounded learners only",
     value=0.0,
     bound=1.0,
     held=False,

@@ -1,0 +1,1 @@
+"""Rounded: few labels and a shared random ball."""

@@ -1,0 +1,1 @@
+"""Settled: the first of a shared order that is good enough."""
