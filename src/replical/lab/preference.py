@@ -48,7 +48,7 @@ def check_preference(content: Mapping[str, Any]) -> None:
         raise BadProtocol(f"[handicap] is for the learner of this name, not for {content['learner'].get('name')!r:.40}")
     section = content["handicap"]
     source = section.get("from")
-    if source not in _SOURCES:
+    if not isinstance(source, str) or source not in _SOURCES:
         raise BadProtocol(
             f"[handicap] says where handicaps come from, one of {', '.join(_SOURCES)}; got {source!r:.40}"
         )

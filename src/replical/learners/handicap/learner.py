@@ -21,11 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
 from replical.learners.handicap.bets import Bets, Block, Observation
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.handicap.proof import History, conclude
+from replical.learners.handicap.proof import History, Mask, conclude
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
@@ -93,20 +94,22 @@ class Handicap:
         members, c, places = plan.terms(shared)
         S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
         bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
-        m, asked = bets.lead(None, 0), 0
+        m, asked, place = bets.lead(None, 0), 0, blocks.place
 
         def snapshot() -> State | None:
-            """What another run needs to go on from here."""
-            if blocks.place is None:
+            """What another run needs to go on from here, and to ask the present query again."""
+            if place is None:
                 return None
-            counts = {"m": m, "asked": asked, "at": blocks.place[0], "unlabelled": blocks.place[1]}
+            counts = {"m": m, "asked": asked, "at": place[0], "unlabelled": place[1]}
             kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
-            return {**kept, "S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
+            arrays = {"S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
+            return kept | {name: array.copy() for name, array in arrays.items()}
 
         if memory.state is not None:
             S, m, asked = _restore(memory.state, S, bets, history, labels, blocks)
         memory.snapshot = snapshot
         while S.size > 1 and plan.opens(asked):
+            place = blocks.place
             query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
             if query.scanned == 0:  # the pool is used up
                 break
@@ -141,9 +144,9 @@ def _restore(
         m, asked, at, unlabelled = (
             int(check_array(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled")
         )
-        mask = np.isin(whole.indices, kept["S"])
-        if np.count_nonzero(mask) != len(kept["S"]) or not 0 <= m < len(kept["S"]) or asked < 0:
-            raise ValueError("no survivors of this class")
+        mask = marked(whole, kept["S"])
+        if not 0 <= m < len(kept["S"]) or asked < 0:
+            raise ValueError("no favourite of these survivors")
         bets.restore(kept, mask)
         history.restore(kept)
         labels.restore(kept)
@@ -151,6 +154,15 @@ def _restore(
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(f"not what a run keeps: {error}") from error
     return whole.keep(mask), m, asked
+
+
+def marked(V: VersionSpace, members: Indices) -> Mask:
+    """Who of V is a member; `ValueError` if these are no members of V."""
+    check_array(members, (len(members),), np.int64)
+    mask = np.isin(V.indices, members)
+    if len(members) == 0 or not np.array_equal(V.indices[mask], members):
+        raise ValueError("no hypotheses of this class")
+    return mask
 
 
 class Labels:
@@ -172,10 +184,7 @@ class Labels:
     def restore(self, kept: State) -> None:
         """Know what was kept; `ValueError` if nobody can know that."""
         if self.V is not None:
-            mask = np.isin(self.V.indices, kept["consistent"])
-            if not mask.any():
-                raise ValueError("nobody is consistent")
-            self.V = self.V.keep(mask)
+            self.V = self.V.keep(marked(self.V, kept["consistent"]))
 
     def hear(self, query: Query, answers: Answers | None) -> Observation:
         """What is known of the items that a query passed, now that its answers are in.
