@@ -29,7 +29,6 @@ from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import backend
-from replical.core.kernels.accounts import Kinds, add
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.matrices import add_wrong, disagreement, distances_from, gather, tallies, transpose
 from replical.learners.planning import learner_for
@@ -41,8 +40,7 @@ RATES = 13  # candidates err on a half, a quarter, .. of the items
 LEARNERS = {
     "cal": {"epsilon": 0.02},
     "a2": {"epsilon": 0.05},
-    "settled": {"epsilon": 0.05, "rho": 0.1},
-    "rounded-cal": {"epsilon": 0.1, "rho": 0.1},
+    "handicap": {"epsilon": 0.05, "rho": 0.1},
 }
 MOST_LABELS = 300  # of a run, after which it has shown what a label takes
 
@@ -239,8 +237,6 @@ def warm_up() -> None:
     predictions.votes(V, rows)
     predictions.part(V, rows)
     predictions.nearness(rows).nearest_marks(V, rows[:3], V == 0)
-    add(np.zeros((3, 64), dtype=np.int64), rows, (rows, rows, rows))
-    Kinds.of(np.zeros((3, 64), dtype=np.int64))
 
 
 def runs(quick: bool) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What a public order saves Settled: pairs of labs that choose among 240 models of handwritten digits.
+"""What a public order saves `handicap`: pairs of labs that choose among 240 models of handwritten digits.
 
 Each pair has a string and, with a public order, a public sample of its own: labelled items drawn like the labs' and
 independently of them. The order is by errors on it, ties by name.
@@ -29,7 +29,7 @@ def measure(items: int, pairs: int, sample: int) -> list[float]:
         rows = np.random.default_rng([pair, 5]).integers(len(truth), size=sample)
         errors = (world.cells[rows] != truth[rows, None]).sum(axis=0)
         prior = Prior.by_errors(world.C, errors) if sample else Prior()
-        made = plan("settled", world.C, epsilon=EPSILON, delta=DELTA, rho=RHO, pool="finite", prior=prior)
+        made = plan("handicap", world.C, epsilon=EPSILON, delta=DELTA, rho=RHO, pool="finite", prior=prior)
         one = audit(learner_for(made), world, seed=f"check {pair}", pairs=1)
         found.append([one.labels_mean, one.certified_fraction or 0.0, one.agreement, one.excess_error_mean])
     labels, certified, agreement, excess = np.mean(found, axis=0).tolist()
@@ -38,7 +38,7 @@ def measure(items: int, pairs: int, sample: int) -> list[float]:
 
 def main() -> None:
     """Both orders."""
-    parser = argparse.ArgumentParser(description="What a public order saves Settled.")
+    parser = argparse.ArgumentParser(description="What a public order saves handicap.")
     for name, default in (("items", 2000), ("pairs", 200), ("sample", 100)):
         parser.add_argument(f"--{name}", type=int, default=default)
     given = parser.parse_args()

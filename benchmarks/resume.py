@@ -53,7 +53,7 @@ def world(labels: int, batch: int) -> tuple[Protocol, Any, np.ndarray]:
             "class": {"kind": "table", "candidates": [{"name": name} for name in names]},
             "labels": {"values": [0, 1]},
             "learner": {
-                "name": "settled",
+                "name": "handicap",
                 **{"epsilon": 0.001, "delta": 0.05, "rho": 0.1, "batch": batch, "max_labels": labels},
             },
         }

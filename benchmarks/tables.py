@@ -145,7 +145,7 @@ def run(path: Path, candidates: int) -> int:
     protocol, out = path.with_suffix(".toml"), path.with_suffix(".json")
     protocol.write_text(
         f'schema = "replical.protocol/1"\nseed = "tables"\n[class]\nkind = "table"\ncandidates = [\n{lines}]\n'
-        '[labels]\nvalues = ["no", "yes"]\n[learner]\nname = "settled"\nepsilon = 0.05\ndelta = 0.05\nrho = 0.1\n'
+        '[labels]\nvalues = ["no", "yes"]\n[learner]\nname = "handicap"\nepsilon = 0.05\ndelta = 0.05\nrho = 0.1\n'
         "batch = 100\nmax_labels = 2000\n"
     )
     files = ["--pool", path, "--labels", f"{path}:label", "--journal", path.with_suffix(".db"), "--out", out]

@@ -21,7 +21,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 PUBLIC = 500  # rows that the models are fitted on; the lab has the others
-LEARNER = ["--learner", "rounded-a2", "--epsilon", ".1", "--delta", ".05", "--rho", ".1", "--kappa", ".03"]
+LEARNER = ["--epsilon", ".1", "--delta", ".05", "--rho", ".1"]
 LEARNER += ["--batch", "3", "--seed", "tutorial", "--title", "Even or odd?"]
 RUN = ["run", "protocol.toml", "--pool", "lab.parquet", "--ask", "page", "--show", "picture", "--media", "media"]
 RUN += ["--instructions", "rules.md", "--journal", "lab.db", "--out", "lab.json"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from replical.cli.demo import SEED, TEXTS, USUAL
+from replical.cli.demo import ITEMS, PUBLIC, SEED, TEXTS
 from replical.core.parallel import cores, ordered_map
 from replical.study.pictures.style import GROUND
 from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
@@ -36,15 +36,15 @@ text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 
 def main() -> None:
     """Run the demo's labs and draw."""
-    trial = ArgmaxComparison(world=twelve_models(USUAL.items), seed=SEED, public=USUAL.public)
+    trial = ArgmaxComparison(world=twelve_models(ITEMS), seed=SEED, public=PUBLIC)
     outcomes = list(ordered_map(trial, range(TEXTS), cores()))
-    labels = sum(choice.labels for outcome in outcomes for choice in outcome.settled) / sum(
-        len(outcome.settled) for outcome in outcomes
+    labels = sum(choice.labels for outcome in outcomes for choice in outcome.handicap) / sum(
+        len(outcome.handicap) for outcome in outcomes
     )
     shown = next(outcome for outcome in outcomes if outcome.proven and not identical(outcome.argmax))
     names = trial.world.C
     rows = [
-        ("replical: settled", "every lab proves it", "settled"),
+        ("replical: handicap", "every lab proves it", "handicap"),
         ("fewest errors on as many labels", "the usual way; nothing is proven", "argmax"),
         ("the same, ties broken by the public order", "nothing is proven", "in_order"),
     ]

@@ -46,12 +46,8 @@ _HOMES = {
     "ReplicA2": "learners.paper.replica2",
     "ReplicableERM": "learners.paper.replicable_erm",
     "Result": "learners.result",
-    "Rounded": "learners.rounded.learner",
     "Rule": "lab.certificate.rule",
     "Session": "lab.sessions.session",
-    "Settled": "learners.settled.learner",
-    "SettledCAL": "learners.settled.learner",
-    "SettledDistance": "learners.settled.distance",
     "SharedRandomness": "core.randomness",
     "Star": "classes.star",
     "Stumps": "classes.stumps",
@@ -59,7 +55,6 @@ _HOMES = {
     "UncertifiedWarning": "errors",
     "VersionSpace": "pools.version_space",
     "World": "worlds.world",
-    "Yardstick": "pools.yardstick",
     "agreement_bound": "bounds.ranks",
     "audit": "worlds.audit",
     "ball": "worlds.theta",
@@ -123,14 +118,9 @@ if TYPE_CHECKING:
     from replical.learners.planning import learner_for as learner_for
     from replical.learners.planning import plan as plan
     from replical.learners.result import Result as Result
-    from replical.learners.rounded.learner import Rounded as Rounded
-    from replical.learners.settled.distance import SettledDistance as SettledDistance
-    from replical.learners.settled.learner import Settled as Settled
-    from replical.learners.settled.learner import SettledCAL as SettledCAL
     from replical.pools.pool import Pool as Pool
     from replical.pools.query import KnownLabels as KnownLabels
     from replical.pools.version_space import VersionSpace as VersionSpace
-    from replical.pools.yardstick import Yardstick as Yardstick
     from replical.worlds.audit import Audit as Audit
     from replical.worlds.audit import audit as audit
     from replical.worlds.forecast import Prediction as Prediction

@@ -114,7 +114,14 @@ RETIRED: dict[str, str] = {
     "--stop": "leave it out, loops end by the mass of DIS(V)",
     "--stop-delta": "leave it out, loops end by the mass of DIS(V)",
     "a2-paired": "take a2",
-    "--finish": "leave it out, rounded-a2 chooses by distance",
+    "--finish": "leave it out, handicap chooses by error plus handicap",
+    "settled": "take handicap, which does what it did",
+    "settled-cal": "take handicap with nu = 0, which does what it did",
+    "settled-distance": "take handicap, which does what it did",
+    "rounded-cal": "take handicap with nu = 0, which does what it did",
+    "rounded-a2": "take handicap, which does what it did",
+    "--yardstick": "leave it out, handicap needs no public items to measure distances on",
+    "--items": "leave it out, each lab uses all items it has",
 }
 
 

@@ -145,7 +145,7 @@ def site(tmp_path, monkeypatch):
             items, shown = 60, shown or {"text": "some text"}
             said = {"schema": "replical.protocol/1", "seed": "page", "labels": {"values": list(labels)}}
             said["class"] = {"kind": "table", "candidates": [{"name": name} for name in ("a", "b", "c")]}
-            said["learner"] = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3}
+            said["learner"] = {"name": "handicap", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3}
             said["learner"] |= learner or {}
             made = Protocol.of(said)
             codes = np.random.default_rng(0).integers(len(labels), size=(items, 3))

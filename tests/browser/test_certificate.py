@@ -40,7 +40,7 @@ def window():
 def shown(window, runs, tmp_path):
     """Open the certificate of a run."""
 
-    def show(kind="settled measured", **features):
+    def show(kind="handicap measured certified", **features):
         media(window, **features)
         (tmp_path / "certificate.html").write_text(page(runs(kind).certificate), encoding="utf-8")
         window.open((tmp_path / "certificate.html").as_uri())
@@ -85,7 +85,7 @@ def test_the_labelling_page_takes_its_look_from_the_same_place(tmp_path):
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("kind", ["settled measured", "rounded-a2 uncertified"])
+@pytest.mark.parametrize("kind", ["handicap measured certified", "handicap uncertified"])
 def test_contrast(shown, kind, colours):
     """What is held and what is not, certified or not."""
     found = shown(kind, colours=colours).run(CONTRAST)
@@ -106,7 +106,7 @@ def test_it_fits_a_phone(shown, kind, width):
 @pytest.mark.nightly
 def test_paper(shown):
     """Black on white whatever the screen, and no box that could cut anything off."""
-    window = shown(kind="settled measured")
+    window = shown(kind="handicap measured certified")
     media(window, "print", colours="dark")
     colours = window.run("const body = getComputedStyle(document.body); return [body.color, body.backgroundColor]")
     assert colours == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]

@@ -54,7 +54,7 @@ def files(tmp_path):
     pq.write_table(pa.table(table), tmp_path / "pool.parquet")
     (tmp_path / "rules.md").write_text("# Rules\n\nSay *high* from 150 on.")
     new = ["protocol", "new", "--out", "p.toml", "--class", "thresholds:400", "--label-values", "low,high", "--seed", "browser",
-           "--learner", "rounded-a2", "--epsilon", ".1", "--delta", ".1", "--rho", ".2", "--kappa", ".01", "--batch", "6",
+           "--learner", "handicap", "--epsilon", ".1", "--delta", ".1", "--rho", ".2", "--batch", "6",
            "--max-labels", str(LABELS), "--title", "<b>Title</b>"]  # fmt: skip
     replical(tmp_path, *new)
     return tmp_path
@@ -140,7 +140,7 @@ def truth(tmp_path):
         "seed": "browser",
         "class": {"kind": "table", "candidates": [{"name": name} for name in names]},
         "labels": {"values": [0, 1]},
-        "learner": {"name": "settled", "epsilon": 0.05, "delta": 0.1, "rho": 0.2},
+        "learner": {"name": "handicap", "epsilon": 0.05, "delta": 0.1, "rho": 0.2},
     }
     (tmp_path / "p.toml").write_text(Protocol.of(content).toml())
     return truth

@@ -50,7 +50,7 @@ def test_from_features_to_a_pool(lab, command):
         "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--keep", "a", "--workers", "1"
     )
     assert (code, out.strip()) == (0, "400 items, 5 candidates: p.parquet"), err
-    words = ["--label-values", "no,yes", "--learner", "settled", "--epsilon", ".2", "--delta", ".1", "--rho",
+    words = ["--label-values", "no,yes", "--learner", "handicap", "--epsilon", ".2", "--delta", ".1", "--rho",
              ".2", "--seed", "s", "--out", "p.toml"]  # fmt: skip
     assert (
         command("protocol", "new", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0

@@ -87,8 +87,8 @@ def test_files_are_left_to_the_shell(words, complete):
 @pytest.mark.parametrize("command", [("audit",), ("plan",), ("protocol", "new")])
 def test_learners_are_offered_by_name(command, complete):
     assert set(LEARNERS) <= set(complete(*command, "--learner", ""))
-    assert {*filter(None, complete(*command, "--learner", "settled-"))} == {
-        name for name in LEARNERS if name.startswith("settled-")
+    assert {*filter(None, complete(*command, "--learner", "boosted-"))} == {
+        name for name in LEARNERS if name.startswith("boosted-")
     }
 
 

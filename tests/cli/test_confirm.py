@@ -31,11 +31,11 @@ TABLES = {  # another lab of the same population, one of a population in which t
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """The tables, and lab A's certificates: settled with an answer, and one that found no heavy hitter."""
+    """The tables, and lab A's certificates: one with an answer, and one that found no heavy hitter."""
     folder = tmp_path_factory.mktemp("labs")
     for name, columns in {"a": world(seed=11), **TABLES}.items():
         write_csv(folder / f"{name}.csv", columns)
-    said = content("settled", batch=2, prior={"kind": "order", "order": [0, 1, 2, 3, 4, 5]})
+    said = content(batch=2, handicap={"from": "order", "order": [0, 1, 2, 3, 4, 5]})
     with Run(folder, said, world(seed=11), "a") as run:
         write_certificate(run.certificate, folder / "a.json")
     said = content("boosted-replicable-erm", nu=0.0, k_final=2, strings=1, runs=2, rho=0.1)
@@ -147,7 +147,7 @@ def test_a_good_answer_is_confirmed_and_anyone_can_check(lab):
     lab("verify", "b.json", "--html", "page.html", code=2)
     lab("compare", "a.json", "b.json")
     name = told["answer"]["name"]
-    assert f"Identical: 1 lab chose {name}." in lab.out
+    assert f"Identical: {name} alone is left in 1 lab." in lab.out
     assert f"Confirmed by lab 2: {name}, margin 0.2, level 0.2." in lab.out
     before = (lab.folder / "b.json").read_bytes()
     lab.confirm("--margin", ".2")

@@ -14,7 +14,7 @@ from replical.core.exact import round_up
 from replical.errors import BadProtocol
 from replical.lab.schema import quantile_cuts
 
-FLAGS = ["--label-values", "no,yes", "--learner", "settled", "--epsilon", ".05", "--delta", ".05", "--rho",
+FLAGS = ["--label-values", "no,yes", "--learner", "handicap", "--epsilon", ".05", "--delta", ".05", "--rho",
          ".1", "--seed", "published"]  # fmt: skip
 DOSES = np.round(np.random.default_rng(0).lognormal(size=300), 2)
 

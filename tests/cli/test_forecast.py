@@ -36,7 +36,7 @@ def write(path, items=400, seed=3):
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "pool.csv")
-    learner = {"name": "settled", "epsilon": 0.1, "delta": 0.1, "rho": 0.2}
+    learner = {"name": "handicap", "epsilon": 0.1, "delta": 0.1, "rho": 0.2}
     content = {
         "schema": "replical.protocol/1",
         "seed": "published",
@@ -51,7 +51,7 @@ def folder(tmp_path, monkeypatch):
 RUN = ["run", "p.toml", "--pool", "pool.csv", "--journal", "a.db", "--out", "a.json"]
 
 
-def test_plan_forecasts_settled_and_what_changes_would_do(folder, capsys):
+def test_plan_forecasts_handicap_and_what_changes_would_do(folder, capsys):
     assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     found, old = told["forecast"], told["prediction"]

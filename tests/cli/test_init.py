@@ -41,7 +41,7 @@ def test_a_table_is_all_it_takes(table, command):
     protocol = Protocol.read(Path("protocol.toml"))
     assert [each["name"] for each in protocol.content["class"]["candidates"]] == [f"m{k}" for k in range(6)]
     assert protocol.content["labels"]["values"] == ["no", "yes"]
-    assert protocol.content["learner"] == {"name": "settled", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
+    assert protocol.content["learner"] == {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
     for said in (
         "60 items, 6 models, labels no, yes.",
         "Models: m0, m1, m2, m3, m4, m5.",
@@ -49,13 +49,12 @@ def test_a_table_is_all_it_takes(table, command):
     ):
         assert said in out
     for why in (
-        "learner settled",
+        "learner handicap",
         "epsilon 0.05",
         "delta 0.05",
         "rho 0.1",
         "nu unknown",
-        "items all",
-        "order random",
+        "handicaps random",
         "seed drawn now",
     ):
         assert f"  {why}" in out
@@ -98,15 +97,10 @@ def test_flags_are_taken(table, command):
     code, _, err = command("init", "--pool", "mine.parquet", *words)
     assert code == 0, err
     protocol = Protocol.read(Path("other.toml"))
-    learner = {"name": "settled-cal", "epsilon": 0.1, "delta": 0.01, "rho": 0.2, "labs": 3}
+    learner = {"name": "handicap", "epsilon": 0.1, "delta": 0.01, "rho": 0.2, "nu": 0.0, "labs": 3}
     assert (protocol.content["learner"], protocol.content["seed"], protocol.title) == (learner, "drawn now", "Mine")
     assert protocol.content["labels"]["values"] == ["yes", "no"]
     assert len(protocol.recipe.C) == 5
-
-
-def test_items_are_as_many_as_the_table_has(table, command):
-    command("init", "--pool", "mine.parquet", "--learner", "rounded-a2")
-    assert Protocol.read(Path("protocol.toml")).content["learner"]["items"] == 60
 
 
 def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monkeypatch):
@@ -124,7 +118,7 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
     assert asked == ["pool", "public", "nu", "learner", "epsilon", "delta", "rho", "seed"]
     for flag in asked:
         assert wizard.WHY[f"--{flag}"].split(":")[0] in " ".join(err.split())
-    assert "settled-cal: takes fewer labels" in err
+    assert "handicap: proves its answer whatever the models' errors are" in err
     assert Protocol.read(Path("protocol.toml")).content["learner"]["epsilon"] == 0.2
 
 
@@ -138,7 +132,6 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
         (["--pool", "mine.parquet", "--epsilon", "2"], "epsilon must be in (0, 1), got 2"),
         (["--pool", "mine.parquet", "--learner", "forest"], "unknown learner 'forest'"),
         (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
-        (["--pool", "mine.parquet", "--items", "5"], "settled"),
         (["--pool", "mine.parquet", "--public", "mine.parquet"], "--public names a file and a column, FILE:COLUMN"),
         (["--pool", "mine.parquet", "--public", "mine.parquet:label"], "public items belong to no lab, and mine.parquet is your"),
         (["--pool", "mine.parquet", "--out", "mine.parquet", "--force"], "would replace it"),
@@ -187,7 +180,7 @@ def test_the_five_commands_of_the_quickstart_end_in_one_proven_answer(tmp_path, 
         words = shlex.split(line)[1:]
         code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
         assert code == 0, (line, out, err)
-    assert Protocol.read(Path("protocol.toml")).record.id == "settled"
+    assert Protocol.read(Path("protocol.toml")).record.id == "handicap"
 
 
 def test_without_the_extra_the_quickstart_names_it(tmp_path):

@@ -26,7 +26,7 @@ from replical.lab.tables import read_labels, read_pool
 NAMES = ["bold", "careful", "silent"]
 NUMBERS = ["--label-values", "no,yes", "--epsilon", ".15", "--delta", ".05", "--rho", ".1", "--seed", "published"]
 PRICED = ["--weights", "no=1,yes=4", "--abstain", "unsure", "--price", ".05"]
-LEARNER = {"name": "settled", "epsilon": 0.1, "delta": 0.1, "rho": 0.1}
+LEARNER = {"name": "handicap", "epsilon": 0.1, "delta": 0.1, "rho": 0.1}
 TABLE = {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}
 
 
@@ -194,8 +194,8 @@ def test_a_confirmation_is_verified_with_what_predictions_cost(command):
         (["--abstain", "unsure"], "give abstain and price, or neither"),
         (["--abstain", "unsure", "--price", "2"], "the price of abstaining must be a number from 0 to 1, got 2.0"),
         (["--abstain", "yes", "--price", ".2"], "'yes' is a label"),
-        ([*PRICED, "--learner", "rounded-a2"], "rounded-a2 counts errors, all alike"),
-        ([*PRICED, "--learner", "settled-cal"], "settled-cal counts errors, all alike"),
+        ([*PRICED, "--learner", "a2"], "a2 counts errors, all alike"),
+        ([*PRICED, "--nu", "0"], "nu = 0 is about errors, all alike"),
         ([*PRICED, "--cuts", ".7-.3"], "a band of scores is written [low, high] with low < high"),
         (["--cuts", ".3-.7"], "the band [0.3, 0.7] is for candidates that abstain"),
     ],
@@ -241,11 +241,11 @@ def test_protocols_by_hand_are_checked(section, labels, message):
         Protocol.of(content)
 
 
-def test_weights_are_for_rules_on_features_too_and_settled_is_their_standard(command):
+def test_weights_are_for_rules_on_features_too(command):
     flags = ["--class", "thresholds:9", *NUMBERS, "--weights", "no=1,yes=4"]
     code, out, err = command("protocol", "new", "--out", "t.toml", *flags)
     assert code == 0, err
-    assert "learner settled" in out
+    assert "learner handicap" in out
 
 
 def test_a_public_order_is_by_loss():

@@ -21,7 +21,7 @@ from replical.lab.protocol import Protocol
 NEW = {
     "--class": "thresholds:9",
     "--label-values": "no,yes",
-    "--learner": "rounded-a2",
+    "--learner": "handicap",
     "--epsilon": "0.1",
     "--delta": "0.05",
     "--rho": "0.2",
@@ -92,14 +92,14 @@ def test_at_a_terminal_what_is_missing_is_asked_for(new, terminal):
     asked.clear()
     Path("names.txt").write_text("a\nb\n")
     done = new({"--class": None, "--candidates": "names.txt", "--learner": None}, "--force")
-    assert (asked, done.wrote["learner"]["name"]) == ([("learner", "settled")], "settled")
+    assert (asked, done.wrote["learner"]["name"]) == ([("learner", "handicap")], "handicap")
 
 
 def test_at_a_terminal_what_cannot_be_used_is_asked_again(new, terminal):
     replies = {
         "rho": ["lots", "2", "0.2"],
         "label values": ["yes", '"a,b', '"a,b",c'],
-        "learner": ["forest", "settled"],
+        "learner": ["forest", "a2"],
     }
     replies["candidates"] = ["nowhere.txt", "names.txt"]
     asked = terminal(replies)
@@ -107,7 +107,7 @@ def test_at_a_terminal_what_cannot_be_used_is_asked_again(new, terminal):
     done = new({"--rho": None, "--label-values": None, "--class": None, "--learner": None})
     assert done.code == 0, done.err
     assert done.wrote["labels"]["values"] == ["a,b", "c"]
-    assert (done.wrote["learner"]["rho"], done.wrote["learner"]["name"]) == (0.2, "settled")
+    assert (done.wrote["learner"]["rho"], done.wrote["learner"]["name"]) == (0.2, "a2")
     assert [what for what, _ in asked].count("rho") == 3
     for why in ("'lots' is not a number", "rho must be in (0, 1), got 2", "a quote that does not end", "nowhere.txt"):
         assert why in done.err
@@ -130,7 +130,7 @@ def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tm
     assert [each["name"] for each in done.wrote["class"]["candidates"]] == names
     assert done.wrote["labels"]["values"] == ["no", "yes"]
     assert (done.wrote["learner"], len(done.wrote["seed"])) == (
-        {"name": "settled", "epsilon": 0.05, "delta": 0.05, "rho": 0.1},
+        {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1},
         32,
     )
     assert [what for what, _ in asked] == ["candidates", "label values", "seed", "learner", "epsilon", "delta", "rho"]
@@ -181,7 +181,7 @@ def test_labels_with_commas_stand_in_quotes(new, text):
 
 
 def test_a_new_protocol_says_what_was_asked_for(new):
-    done = new({"--plan": "tight", "--nu": None, "--items": "500", "--kappa": "0.02", "--batch": "4",
+    done = new({"--plan": "tight", "--nu": None, "--labs": "5", "--a": "0.02", "--b": "0.08", "--batch": "4",
                 "--max-labels": "77", "--theta": "2.5", "--title": 'Dose "rule"'})  # fmt: skip
     assert done.code == 0, done.err
     assert done.wrote == {
@@ -191,8 +191,8 @@ def test_a_new_protocol_says_what_was_asked_for(new):
         "class": {"kind": "thresholds", "features": ["x"], "count": 9},
         "labels": {"values": ["no", "yes"]},
         "learner": {
-            "name": "rounded-a2", "plan": "tight", "epsilon": 0.1, "delta": 0.05, "rho": 0.2, "theta": 2.5, "items": 500,
-            "kappa": 0.02, "batch": 4, "max_labels": 77,
+            "name": "handicap", "plan": "tight", "epsilon": 0.1, "delta": 0.05, "rho": 0.2, "theta": 2.5, "a": 0.02,
+            "b": 0.08, "batch": 4, "labs": 5, "max_labels": 77,
         },
     }  # fmt: skip
     fingerprint = Protocol.read(done.file).fingerprint
@@ -203,14 +203,14 @@ def test_a_new_protocol_says_what_was_asked_for(new):
     assert told == {
         "schema": "replical.protocol-new/1",
         "file": "other.toml",
-        "learner": "rounded-a2",
+        "learner": "handicap",
         "fingerprint": Protocol.read(again.file).fingerprint,
     }
     assert again.err == ""
 
 
-def test_a_slack_may_be_epsilon(new):
-    assert new({"--kappa": "0.1"}).wrote["learner"]["kappa"] == 0.1
+def test_kappa_may_be_epsilon(new):
+    assert new({"--learner": "a2", "--kappa": "0.1"}).wrote["learner"]["kappa"] == 0.1
 
 
 def test_nu_is_written_where_the_learner_needs_it(new):
@@ -272,14 +272,14 @@ def test_a_protocol_is_shown_with_its_fingerprint(new, capsys):
     fingerprint = Protocol.read(done.file).fingerprint
     assert main(["protocol", "show", "protocol.toml"]) == 0
     shown = capsys.readouterr().out
-    assert "protocol.toml: 9 hypotheses, learner rounded-a2." in shown
+    assert "protocol.toml: 9 hypotheses, learner handicap." in shown
     assert f"Fingerprint {fingerprint}" in shown
     assert main(["protocol", "show", "protocol.toml", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "schema": "replical.protocol-show/1",
         "file": "protocol.toml",
         "hypotheses": 9,
-        "learner": "rounded-a2",
+        "learner": "handicap",
         "fingerprint": fingerprint,
     }
     done.file.write_text(done.file.read_text().replace("epsilon", "epsilom"))
@@ -309,22 +309,23 @@ def test_seeds_are_given_read_or_drawn(new, tmp_path):
         assert (clash.code, "give one of --seed, --seed-file and --fresh-seed" in clash.err) == (2, True)
 
 
-def test_priors_are_published_with_the_protocol(new, tmp_path):
+@pytest.mark.parametrize(("learner", "section", "kind"), [("handicap", "handicap", "from"), ("a2", "prior", "kind")])
+def test_preferences_are_published_with_the_protocol(new, tmp_path, learner, section, kind):
     (tmp_path / "names.txt").write_text("a\nb\nc\n")
     (tmp_path / "weights.csv").write_text("candidate,weight\nc,3\na,1\nb,2\n")
     (tmp_path / "order.txt").write_text("b\nc\na\n")
-    table = {"--class": None, "--candidates": "names.txt"}
-    assert new(table | {"--prior": "weights.csv"}).wrote["prior"] == {"kind": "weights", "weights": [1.0, 2.0, 3.0]}
+    table = {"--class": None, "--candidates": "names.txt", "--learner": learner}
+    assert new(table | {"--prior": "weights.csv"}).wrote[section] == {kind: "weights", "weights": [1.0, 2.0, 3.0]}
     preferred = new(table | {"--prefer": "order.txt"}, "--force")
-    assert preferred.wrote["prior"] == {"kind": "order", "order": [1, 2, 0]}
+    assert preferred.wrote[section] == {kind: "order", "order": [1, 2, 0]}
     protocol = Protocol.read(preferred.file)
     assert protocol.recipe.describe(protocol.prior.first(protocol.shared, "order", indices=np.arange(3))) == "b"
-    assert "prior" not in new(table, "--force").wrote
+    assert not {"prior", "handicap"} & set(new(table, "--force").wrote)
     both = new(table | {"--prior": "weights.csv", "--prefer": "order.txt"}, "--force")
     assert "weights or a strict order of preference, not both" in both.err
 
 
-# ---- the standard for candidate models: settled, with an order from a public table ----
+# ---- the standard for candidate models: handicap, with an order from a public table ----
 MODELS = {"--class": None, "--candidates": "names.txt", "--learner": None}
 
 
@@ -345,24 +346,23 @@ def models(new, tmp_path):
     return run
 
 
-def test_settled_is_the_standard_for_candidates(models, new):
+def test_handicap_is_the_standard_for_candidates(models, new):
     done = new(MODELS)
     assert done.code == 0, done.err
-    assert done.wrote["learner"]["name"] == "settled"
-    assert "Wrote protocol.toml: 3 hypotheses, learner settled, the standard for candidate models." in done.out
-    assert json.loads(new(MODELS, "--json", "--force").out)["learner"] == "settled"
-    told = new(MODELS | {"--learner": "settled"}, "--force")
-    assert "learner settled." in told.out
+    assert done.wrote["learner"]["name"] == "handicap"
+    assert "Wrote protocol.toml: 3 hypotheses, learner handicap, the standard for candidate models." in done.out
+    assert json.loads(new(MODELS, "--json", "--force").out)["learner"] == "handicap"
+    told = new(MODELS | {"--learner": "handicap"}, "--force")
+    assert "learner handicap." in told.out
     assert told.wrote == done.wrote
 
 
-@pytest.mark.parametrize(
-    ("nu", "learner"), [(None, "settled-distance"), ("0.1", "settled-distance"), ("0", "settled-cal")]
-)
-def test_rules_on_features_have_standards_too(new, nu, learner):
-    done = new({"--learner": None, "--nu": nu})
-    assert (done.code, done.wrote["learner"]["name"]) == (0, learner)
-    assert f"learner {learner}, the standard for rules on features." in done.out
+@pytest.mark.parametrize("nu", [{}, {"nu": 0.0}])
+def test_it_is_the_standard_for_rules_on_features_too(new, nu):
+    done = new({"--learner": None} | {f"--{key}": value for key, value in nu.items()})
+    assert done.code == 0, done.err
+    assert done.wrote["learner"] == {"name": "handicap", "epsilon": 0.1, "delta": 0.05, "rho": 0.2} | nu
+    assert "learner handicap, the standard for rules on features." in done.out
 
 
 @pytest.mark.parametrize(
@@ -382,25 +382,25 @@ def test_a_protocol_that_no_lab_could_run_is_not_written(new, changes, message):
 
 def test_how_many_items_a_lab_needs_is_said(new):
     assert "Each lab needs about" in new({"--learner": "erm", "--nu": "0.05"}).out
-    assert "Each lab needs about" not in new({"--learner": "settled-cal"}, "--force").out
+    assert "Each lab needs about" not in new((), "--force").out
 
 
 def test_a_learner_that_is_not_suggested_names_a_better_one(new):
     done = new({"--learner": "replical", "--theta": "2"})
-    assert "Note: replical is kept to study the paper; settled-cal promises as much" in done.out
-    assert "Note:" not in new({"--learner": "settled-cal"}, "--force").out
+    assert "Note: replical is kept to study the paper; handicap promises as much" in done.out
+    assert "Note:" not in new((), "--force").out
 
 
 def test_an_order_comes_from_a_public_table(models):
     """Errors: a and c 30, b 31; so the tie is broken by name, though c is the first of the class."""
     done = models()
     assert done.code == 0, done.err
-    prior = done.wrote["prior"]
-    assert (prior["kind"], prior["order"], prior["public_items"]) == ("order", [2, 0, 1], 60)
+    made = done.wrote["handicap"]
+    assert (made["from"], made["order"], made["public_items"]) == ("order", [2, 0, 1], 60)
     assert "Order from 60 public items; fewest errors: a (30), c (30), b (31)." in done.out
     assert "Note" not in done.err
     protocol = Protocol.read(done.file)
-    assert protocol.public == prior["public"]
+    assert protocol.public == made["public"]
     assert protocol.toml() == done.file.read_text()
 
 
@@ -409,7 +409,7 @@ def test_few_public_items_are_noted_and_taken(models, tmp_path):
     for count, noted in ((49, True), (50, False)):
         (tmp_path / "public.csv").write_text("\n".join(lines[: count + 1]) + "\n")
         done = models((), "--force")
-        assert (done.code, done.wrote["prior"]["public_items"]) == (0, count)
+        assert (done.code, done.wrote["handicap"]["public_items"]) == (0, count)
         note = f"Note: {count} items make a rough order; 50 to 200 labelled items are usual."
         assert (note in done.err) == noted
 
@@ -418,9 +418,9 @@ def test_an_order_may_be_of_rules_on_features(new, tmp_path):
     pytest.importorskip("pyarrow")
     rows = "".join(f"{n},{n % 9},{'yes' if n % 9 >= 4 else 'no'}\n" for n in range(90))
     (tmp_path / "public.csv").write_text(f"id,x,label\n{rows}")
-    done = new({"--learner": "settled", "--order-from": "public.csv:label"})
+    done = new({"--order-from": "public.csv:label"})
     assert done.code == 0, done.err
-    assert done.wrote["prior"]["order"][:3] == [4, 3, 5]
+    assert done.wrote["handicap"]["order"][:3] == [4, 3, 5]
     assert "fewest errors: 1 if x >= 4 else 0 (0), " in done.out.replace("yes", "1").replace("no", "0")
 
 
@@ -456,12 +456,13 @@ def test_a_bad_public_table_is_one_sentence_and_nothing_is_written(models, tmp_p
         ({"--b": ".2"}, "b must be at most epsilon = 0.1, got 0.2"),
         ({"--a": ".2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
         ({"--a": "0"}, "a must be in (0, 1), got 0"),
+        ({"--nu": ".1"}, "nu of handicap is left out, for labels of any kind, or 0 where"),
         ({"--batch": "16", "--max-labels": "15"}, "max_labels = 15 is below batch = 16"),
         ({"--order-from": None, "--prefer": "short.txt"}, "each of the 3 hypotheses once: 'a' is missing"),
         ({"--order-from": None, "--prefer": "twice.txt"}, "each of the 3 hypotheses once: 'b' is listed 2 times"),
     ],
 )
-def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, message):
+def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, message):
     (tmp_path / "short.txt").write_text("b\nc\n")
     (tmp_path / "twice.txt").write_text("b\nc\na\nb\n")
     refused(models(changes, "--json"), message)
@@ -496,7 +497,6 @@ def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, mess
         ({"--epsilon": "1.5"}, "epsilon must be in (0, 1), got 1.5"),
         ({"--epsilon": "much"}, "'much' is not a number"),
         ({"--batch": "2.5"}, "'2.5' is not a whole number"),
-        ({"--items": "0"}, "items must be a whole number of at least 1, got 0"),
         ({"--plan": "loose"}, "unknown plan 'loose'"),
         ({"--seed": " "}, "seed is empty"),
         ({"--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
@@ -506,7 +506,7 @@ def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, mess
         ({"--title": "\udcff"}, "a protocol is valid Unicode text"),
         ({"--class": None, "--candidates": "long.csv"}, "field larger than field limit"),
         ({"--learner": "replical", "--theta-from": "nowhere.csv"}, "there is no file nowhere.csv"),
-        ({"--kappa": "0.11"}, "kappa must be at most epsilon = 0.1, got 0.11"),
+        ({"--learner": "a2", "--kappa": "0.11"}, "kappa must be at most epsilon = 0.1, got 0.11"),
         ({"--colour": "blue"}, "No such option: --colour"),
     ],
 )
@@ -560,6 +560,6 @@ def test_a_real_terminal_is_asked_and_shown_the_reasons(tmp_path):
                 break
     os.close(person)
     assert running.returncode == 0, shown.decode()
-    assert b"Wrote protocol.toml: 12 hypotheses, learner settled" in shown
+    assert b"Wrote protocol.toml: 12 hypotheses, learner handicap" in shown
     assert b"nowhere.csv" in shown
     assert Protocol.read(tmp_path / "protocol.toml").content["labels"]["values"] == ["no", "yes"]

@@ -63,7 +63,7 @@ def test_a_run_on_probabilities_is_the_run_on_what_they_say(tmp_path, monkeypatc
         "protocol", "new", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".3,.5,.7", *FLAGS
     )
     assert code == 0, err
-    assert "9 hypotheses, learner settled, the standard for candidate models" in out
+    assert "9 hypotheses, learner handicap, the standard for candidate models" in out
     assert command("protocol", "new", "--out", "q.toml", "--candidates", "names.txt", *FLAGS)[0] == 0
     labels, results = read_labels("x-labels.parquet", "label", ("no", "yes")), []
     for name, pool in (("p", "x.parquet"), ("q", "x-said.parquet")):
@@ -71,8 +71,8 @@ def test_a_run_on_probabilities_is_the_run_on_what_they_say(tmp_path, monkeypatc
         lab = read_pool(pool, protocol.recipe)
         codes = KnownLabels(protocol.recipe.C, [("no", "yes")[labels[each]] for each in lab.ids])
         results.append(learn(protocol.learner, lab.pool(PrivateRandomness.simulated("x")), codes, protocol.shared))
-    assert results[0].settling.certified
-    assert results[0].settling == results[1].settling
+    assert results[0].proof.certified
+    assert results[0].proof == results[1].proof
     assert [each.hypothesis for each in results] == [results[0].hypothesis] * 2
     code, out, err = command("run", "p.toml", "--pool", "x.parquet", "--labels", "x-labels.parquet:label", "--journal",
                              "p.db", "--out", "p.json", "--truths", "0", "--json")  # fmt: skip
@@ -114,7 +114,7 @@ def test_bad_scores_are_one_sentence(column, message):
 )
 def test_bad_cuts_are_one_sentence(change, labels, message):
     content = {"schema": "replical.protocol/1", "seed": "s", "class": SECTION | change, "labels": {"values": labels},
-               "learner": {"name": "settled", "epsilon": 0.1, "delta": 0.1, "rho": 0.1}}  # fmt: skip
+               "learner": {"name": "handicap", "epsilon": 0.1, "delta": 0.1, "rho": 0.1}}  # fmt: skip
     with pytest.raises(ReplicalError, match=message):
         Protocol.of(content)
 

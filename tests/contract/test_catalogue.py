@@ -29,7 +29,7 @@ from replical.worlds.experiment import Experiment, prepare
 from support import toys
 from support.worlds import SIZES, classes
 
-PAPERLESS = ("cal", "a2", "rounded-cal", "rounded-a2", "settled", "settled-cal", "settled-distance", "handicap")
+PAPERLESS = ("cal", "a2", "handicap")
 
 
 # --- learners -----------------------------------------------------------------------------------------------------------
@@ -153,11 +153,11 @@ def test_a_toy_learner_works_in_a_study_with_its_pictures(toy, tmp_path):
 
 def test_every_parameter_is_one_of_plan_and_of_a_task():
     given = set(inspect.signature(plan).parameters) - {
-        "learner", "C", "name", "pool", "prior", "yardstick", "losses", "handicaps",
+        "learner", "C", "name", "pool", "prior", "losses", "handicaps",
     }  # fmt: skip
     assert given == set(PARAMETERS)
     assert {field.name for field in dataclasses.fields(Task)} == (
-        given | {"C", "n", "exact", "noiseless", "spread", "yardstick"}
+        given | {"C", "n", "exact", "noiseless", "spread"}
     ) - {"max_labels"}
     assert all(parameter.help and parameter.name == name for name, parameter in PARAMETERS.items())
 
@@ -236,7 +236,7 @@ def test_what_is_no_list_stands_apart_and_is_refused_where_a_list_is_needed():
 
 def test_a_toy_class_works_everywhere_by_its_record_and_file(monkeypatch, tmp_path):
     monkeypatch.setitem(KINDS, "odd", toys.CLASS)
-    ready = prepare(Experiment(class_spec="odd:8", learner="rounded-cal", epsilon=0.3, pool_size=500), seed="s")
+    ready = prepare(Experiment(class_spec="odd:8", learner="handicap", epsilon=0.3, pool_size=500), seed="s")
     assert audit(ready.learner, ready.world, seed="s", pairs=3).pairs == 3
     study = Study.of(
         {

@@ -221,7 +221,7 @@ def test_a_learner_shows_a_run_and_says_what_it_returns(name, each):
     told = " ".join(sections(each.run.__doc__).get("Returns", {}).values())
     wanted = ["hypothesis", "unrounded", "V", "conditions"]
     if "base" in each.__annotations__:
-        wanted.append({replical.Boosted: "boosting", replical.SettledDistance: "settling"}.get(each, "rounding"))
+        wanted.append({replical.Boosted: "boosting"}.get(each, "proof"))
     missing = [part for part in wanted if f"`{part}`" not in told]
     assert not missing, f"{name}.run does not say under Returns what {listing(missing)} of its result is"
 

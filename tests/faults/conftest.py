@@ -44,7 +44,7 @@ def lab_of(make_world, tmp_path_factory):
 
     def make(batch=3):
         folder = tmp_path_factory.mktemp("lab")
-        world = make_world({"name": "rounded-a2", "batch": batch, "epsilon": 0.3, "kappa": 0.2}, noise=0.03)
+        world = make_world({"name": "handicap", "batch": batch, "epsilon": 0.3}, noise=0.03)
         files = world.write(folder)
         labels = folder / "labels.csv:y"
         return Lab(folder, lambda journal, out: files.run(journal, out, labels=None), world.truth, labels)

@@ -39,16 +39,16 @@ def protocols():
     numbers = {"epsilon": 0.4, "delta": 0.2, "rho": 0.6}
     table = {"kind": "table", "candidates": [{"name": name} for name in candidates()]}
     line = {"kind": "thresholds", "features": ["dose"], "range": [[0, 199]], "bins": 60}
-    rounded = {"name": "rounded-a2", "batch": 20, "items": ITEMS, **numbers}
-    order = {"kind": "order", "order": [4, 0, 3, 1, 5, 2]}
+    order = {"from": "order", "order": [4, 0, 3, 1, 5, 2]}
+    ours = {"name": "handicap", **numbers}
     plane = {"kind": "linear", "features": ["dose", "age"], "range": [[0, 199], [0, 97]], "step": 0.5, "intercept": 1.0}
     return {
-        "rounded-a2 order": said | {"class": table, "prior": order, "learner": rounded},
-        "rounded-a2": said | {"class": table, "learner": rounded},
-        "rounded-cal": said | {"class": line, "learner": {"name": "rounded-cal", **numbers}},
-        "settled": said | {"class": table, "prior": order, "learner": {"name": "settled", "batch": 5, **numbers}},
-        "settled measured": said
-        | {"class": table, "learner": {"name": "settled", "labs": 3, "max_labels": 60, **numbers}},
+        "handicap order": said | {"class": table, "handicap": order, "learner": ours | {"batch": 5}},
+        "handicap": said | {"class": table, "learner": ours | {"batch": 20}},
+        "handicap cover": said
+        | {"class": line, "handicap": {"from": "cover", "members": [3, 22, 41]}, "learner": ours | {"nu": 0}},
+        "handicap measured": said
+        | {"class": table, "handicap": order, "learner": ours | {"labs": 3, "max_labels": 60}},
         "replical": said
         | {
             "class": line,
@@ -67,7 +67,7 @@ def pool(protocol):
     return read_pool(columns, protocol.recipe)
 
 
-MEASURE = {"settled measured": 25}  # labels to measure the answer's error with
+MEASURE = {"handicap measured": 25}  # labels to measure the answer's error with
 
 
 def journal(path, protocol, lab, measure=0):

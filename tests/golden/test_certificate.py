@@ -55,9 +55,8 @@ def test_published_certificates_keep_verifying(run):
 
 
 def test_the_golden_certificates_say_something():
-    """One with a proof, one that every machine agrees on to the last byte, one without rounding."""
+    """Some with a proof, some without, and all with an item that nobody could label."""
     bodies = {name: certificate["body"] for name, certificate in PUBLISHED.items()}
     assert [body["certified"] for body in bodies.values()].count(True) >= 2
-    assert bodies["rounded-a2 order"]["rho_predicted"] is None
     assert all(body["labels"]["skipped"] == 1 for body in bodies.values())
     assert len({body["hypothesis"]["description"] for body in bodies.values()}) >= 3

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from replical.learners.settled.plan import SettledPlan
 
 from replical import (
     KnownLabels,
@@ -19,7 +20,6 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.learners.settled.plan import SettledPlan
 from support.sequential import Promise
 from support.sure import wrongly_sure
 

@@ -173,7 +173,7 @@ def exactly(n, epsilon, k, lost):
 
 
 @pytest.mark.claim("release")
-def test_certified_labs_with_a_yardstick_release_the_ideal_answer():
+def test_strings_that_mislead_everybody_are_paid_for_once():
     """The table again, by an exact sum, each number of labs with the one below it; and ρ0 is paid once by two consortia."""
     for (epsilon, n), labs in {
         (0.5, 240): [16, 16, 18, 21], (0.5, 10**6): [33, 33, 37, 43], (1.0, 240): [8, 8, 10, 12],

@@ -65,7 +65,7 @@ def _runs(folder):
     from replical.lab.release import vote_of
     from replical.lab.tables import read_pool
 
-    protocols = {"ab": content("rounded-a2", batch=12), "st": content("settled", batch=4)}
+    protocols = {"ab": content(batch=12), "st": content(batch=4)}
     for seed, (name, said) in enumerate((name, said) for names, said in protocols.items() for name in names):
         columns = world(candidates=CANDIDATES, items=120, seed=seed + 1)
         write(columns, folder / f"pool-{name}.parquet")
@@ -126,15 +126,15 @@ def _shards(folder):
 
 
 def _protocols(folder):
-    """Of other classes, with priors, a yardstick, a list of labs."""
+    """Of other classes, with handicaps, a list of labs."""
     from replical.lab.protocol import Protocol
 
     dose = {"kind": "thresholds", "features": ["dose"], "range": [[0.0, 10.0]], "bins": 20}
     boxes = {"kind": "boxes", "features": ["dose", "age"], "range": [[0.0, 10.0], [18.0, 90.0]], "bins": 3}
     said = {
-        "line": content("rounded-cal") | {"class": dose, "yardstick": {"source": "cells"}, "title": "Doses"},
-        "order": content("settled", prior={"kind": "order", "order": [3, 1, 4, 0, 5, 2]}),
-        "weights": content("rounded-a2", prior={"kind": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}),
+        "line": content(nu=0.0) | {"class": dose, "handicap": {"from": "zero"}, "title": "Doses"},
+        "order": content(handicap={"from": "order", "order": [3, 1, 4, 0, 5, 2]}),
+        "weights": content(handicap={"from": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}),
         "paper": content("replical", theta=2.0, plan="paper", k_loop=10, k_final=20),
         "boxes": content("cal") | {"class": boxes, "labs": {"names": ["A", "B"]}},
         "count": content("cal") | {"class": {"kind": "thresholds", "features": ["dose"], "count": 50}},
@@ -143,7 +143,7 @@ def _protocols(folder):
     }
     for name, each in said.items():
         (folder / f"protocol-{name}.toml").write_text(Protocol.of(each).toml())
-    listed = content("settled") | {"class": {"kind": "table", "file": "listed.csv"}}
+    listed = content() | {"class": {"kind": "table", "file": "listed.csv"}}
     (folder / "protocol-file.toml").write_text(Protocol(listed).toml())
 
 

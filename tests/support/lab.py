@@ -39,7 +39,7 @@ def write_csv(path, columns):
         csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
 
 
-def content(learner="rounded-a2", *, candidates=6, seed="a published text", **changes):
+def content(learner="handicap", *, candidates=6, seed="a published text", **changes):
     """What a protocol about candidates says; other keywords are the learner's, `prior`, `handicap` and `title` its own.
 
     `losses` stands with the labels: weights, abstain and price.
@@ -56,31 +56,6 @@ ORDER = {"from": "order", "order": [3, 1, 4, 0, 5, 2]}
 # One finished run of every kind that a certificate can tell: pool size, and what the protocol says ("measure": labels to
 # measure the answer's error with).
 KINDS = {
-    "rounded-a2 certified": (1000, {"items": 1000, "batch": 24}),
-    "rounded-a2 many labs certified": (1000, {"items": 1000, "batch": 24, "labs": 4}),
-    "rounded-a2 uncertified": (150, {"batch": 8}),
-    "rounded-a2 first items": (200, {"items": 150, "batch": 8}),
-    "rounded-a2 weights": (
-        1000,
-        {"batch": 12, "prior": {"kind": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
-    ),
-    "rounded-a2 order": (1000, {"batch": 12, "prior": {"kind": "order", "order": [3, 1, 4, 0, 5, 2]}}),
-    "rounded-cal": (1000, {"learner": "rounded-cal"}),
-    "settled certified": (1000, {"learner": "settled", "batch": 4}),
-    "settled uncertified": (60, {"learner": "settled", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
-    "settled measured": (1000, {"learner": "settled", "max_labels": 400, "measure": 20}),
-    "settled losses certified": (
-        1000,
-        {
-            "learner": "settled",
-            "batch": 4,
-            "losses": {"weights": {"no": 1.0, "yes": 4.0}, "abstain": "unsure", "price": 0.1},
-        },
-    ),
-    "settled-cal certified": (1000, {"learner": "settled-cal", "epsilon": 0.3}),
-    "settled-cal uncertified": (60, {"learner": "settled-cal", "epsilon": 0.05, "batch": 2}),
-    "settled-distance certified": (1000, {"learner": "settled-distance", "epsilon": 0.3, "batch": 8}),
-    "settled-distance uncertified": (60, {"learner": "settled-distance", "epsilon": 0.05, "batch": 2}),
     "handicap certified": (1000, {"learner": "handicap", "batch": 4, "handicap": ORDER}),
     "handicap many labs certified": (1000, {"learner": "handicap", "batch": 4, "labs": 4, "handicap": ORDER}),
     "handicap exponentials certified": (1000, {"learner": "handicap", "batch": 12}),
@@ -185,7 +160,6 @@ def finished(folder, kind, name="lab", *, seed=1, **events):
     changes = dict(changes)
     measure = changes.pop("measure", 0)
     said = content(**changes)
-    realizable = said["learner"]["name"] in ("rounded-cal", "settled-cal", "cal", "replical")
-    realizable |= said["learner"].get("nu") == 0
+    realizable = said["learner"]["name"] in ("cal", "replical") or said["learner"].get("nu") == 0
     columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02, abstain=said["labels"].get("abstain"))
     return Run(folder, said, columns, name, measure=measure, **events)

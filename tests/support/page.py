@@ -98,7 +98,7 @@ def opened(tmp_path):
         "schema": "replical.protocol/1", "seed": "page", "title": NASTY,
         "class": {"kind": "table", "candidates": [{"name": name} for name in ("secret-a", "secret-b", "secret-c")]},
         "labels": {"values": ["no", "yes"]},
-        "learner": {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3},
+        "learner": {"name": "handicap", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3},
     })  # fmt: skip
     rng = np.random.default_rng(0)
     said = rng.choice(["no", "yes"], size=(300, 3))

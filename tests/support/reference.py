@@ -1,13 +1,10 @@
 """Brute-force versions, written from the definitions and sharing no code with the library."""
 
 import hashlib
-import itertools
 import json
 import math
 import unicodedata
-from collections import Counter
 from fractions import Fraction
-from math import prod
 
 import numpy as np
 
@@ -48,7 +45,7 @@ def errors(codes, alive, items, counts):
 
 
 def distance(codes, weights, g, h):
-    return apart(codes[g], codes[h], weights)
+    return sum(int(w) for x, y, w in zip(codes[g], codes[h], weights, strict=True) if x != y)
 
 
 def ball(codes, weights, centre, r):
@@ -281,162 +278,6 @@ def replicable_erm(codes, order, truth, k, threshold, agnostic, seed):
     return first(seed, alive), list(order[:k]), alive
 
 
-def centre_and_radius(codes, items, alive, labels):
-    """Majority vote of the survivors on every item, the smallest code if tied, and its largest distance to one of them."""
-    centre = {x: min(range(labels), key=lambda c: (-sum(codes[h][x] == c for h in alive), c)) for x in set(items)}
-    return centre, max(sum(codes[h][x] != centre[x] for x in items) for h in alive)
-
-
-def rounded(codes, order, shrunk, threshold, seed):
-    """What Rounded by distance returns for a version space: the first within the threshold (in items) of the centre."""
-    labels = 1 + max(max(row) for row in codes)
-    centre, _ = centre_and_radius(codes, order, shrunk, labels)
-    within = [h for h in range(len(codes)) if sum(codes[h][x] != centre[x] for x in order) <= threshold]
-    return first(seed, within or shrunk)
-
-
-def decided(codes, items, alive, places, far, near):
-    """The place on which all who may be the best decide, None if they decide differently, "nobody" if none of them does.
-
-    Whoever differs from t on at least `far` items is rejected; the first who is not, at place p, is t's answer if it differs
-    on at most near(p) items.
-    """
-
-    def answer(t):
-        for place, h in enumerate(places):
-            apart = sum(codes[h][x] != codes[t][x] for x in items)
-            if apart < far:
-                return place if apart <= near(place) else "nobody"
-        return "nobody"
-
-    answers = {answer(t) for t in alive}
-    return answers.pop() if len(answers) == 1 else None
-
-
-def most_even(codes, order, alive):
-    """The first item in private order on which the commonest prediction has the fewest votes; None if nothing is disputed."""
-    disputed = dis(codes, alive)
-    candidates = [x for x in order if disputed[x]]
-    most = {x: max(sum(codes[h][x] == c for h in alive) for c in {codes[h][x] for h in alive}) for x in set(candidates)}
-    return min(candidates, key=lambda x: most[x]) if candidates else None
-
-
-def settled(
-    codes,
-    places,
-    order,
-    labels,
-    v,
-    *,
-    delta_A,
-    delta_I,
-    batch=1,
-    most=None,
-    idle=16,
-    infers=False,
-    unasked=(),
-    cost=lambda said, label: Fraction(int(said != label)),
-):
-    """Settled from docs/claims/settled.md alone: exact wealth, plain loops. (answer, certified, labels asked, items scanned).
-
-    Where it `infers`, Settled over CAL from docs/claims/settled_cal.md; None if nobody is consistent with the labels.
-    `cost` is what a prediction loses at a label.
-    """
-    stakes = [Fraction(s) for s in ("4/5", "2/5", "1/5", "1/10", "1/20")]
-    n, t, asked, at = len(codes), 0, 0, 0
-    E, is_open, settled_at = [0.0] * n, [True] * n, [n] * n
-    V, unlabelled = list(range(n)), 0
-    purse, charge = {}, {h: Counter() for h in range(n)}
-    by = [codes[h] for h in places]  # candidates by place
-
-    def mean(counts, factor):
-        return sum(prod(factor(s, Z) ** times for Z, times in counts.items()) for s in stakes) / len(stakes)
-
-    def accept(s, Z):
-        return 1 + s * (v - Z)
-
-    def reject(s, Z):
-        return 1 + s / (1 + v) * (Z - v)
-
-    m = o = 0
-    while True:
-        least = min(E)
-        if E[o] - least > 3:
-            o = E.index(least)
-        allowed = float(v) * t + 4
-        near = [h for h in range(n) if is_open[h] and E[h] - least <= allowed]
-        best = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
-        lost = E[m] - least > allowed + 3
-        if not is_open[m] or (best > m and lost) or (best < m and (lost or E[best] - least <= allowed - 3)):
-            m = best
-        before = [h for h in range(m) if is_open[h]]
-        rivals = [g for g in range(m + 1, n) if settled_at[g] > m]
-        if not before and not rivals and unlabelled <= asked:
-            return int(places[m]), True, asked, t
-        if (most is not None and asked >= most) or at >= len(order):
-            break
-        S = sorted({m, *before, *rivals} | ({o} if before else set()))
-        block, since, scanned, inferred, unknown = [], 0, 0, {}, []
-        while at < len(order) and since < idle and len(block) < (batch if most is None else min(batch, most - asked)):
-            item = order[at]
-            at, scanned = at + 1, scanned + 1
-            since += 1
-            if len({int(by[h][item]) for h in S}) > 1:
-                said = {int(by[h][item]) for h in V}
-                if infers and len(said) == 1:
-                    inferred[at] = (item, said.pop())
-                elif item in unasked:
-                    unknown.append(item)
-                else:
-                    block.append(item)
-                    since = 0
-        asked, unlabelled = asked + len(block), unlabelled + len(unknown)
-        told = [(item, labels[item]) for item in block] + list(inferred.values())
-        wrong = {h: [cost(int(by[h][item]), int(label)) for item, label in told] for h in S}
-        if infers:
-            V = [h for h in V if all(by[h][item] == labels[item] for item in block)]
-            if not V:
-                return None
-
-        def z(h, g, wrong=wrong):
-            return [a - b for a, b in zip(wrong[h], wrong[g], strict=True)]
-
-        for g in rivals:
-            counts = purse.setdefault((m, g), Counter())
-            differ = sum(int(by[m][item] != by[g][item]) for item in unknown) if infers else 0
-            counts[0] += scanned - len(told) - differ
-            counts[1] += differ
-            for each in z(m, g):
-                counts[each] += 1
-            places_of_I = range(m + 1, g + 1)
-            wealth = [
-                prod(mean(c, accept) for (k, rival), c in purse.items() if rival == g and k < i) for i in places_of_I
-            ]
-            if min(wealth) >= 1 / delta_A:
-                settled_at[g] = m
-        if o in S:
-            for h in [h for h in S if is_open[h]]:
-                charge[h][0] += scanned - len(told)
-                for each in z(h, o):
-                    charge[h][each] += 1
-            for h in [h for h in S if is_open[h]]:
-                if mean(charge[h], reject) >= 1 / delta_I and sum(is_open) > 1:
-                    is_open[h] = False
-        left, t_before, t = E[m], t, t + scanned
-        behind = [each - left for each in E]
-        for h in S:
-            E[h] += float(sum(wrong[h]))
-        for h in set(range(n)) - set(S):
-            E[h] = E[m] + behind[h] * float(t) / float(t_before)
-    least = min(E)
-    near = [h for h in range(n) if is_open[h] and E[h] - least <= float(v) * t]
-    place = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
-    proven = (
-        not any(is_open[:place]) and all(settled_at[g] <= place for g in range(place + 1, n)) and unlabelled <= asked
-    )
-    return int(places[place]), proven, asked, t
-
-
 def handicap(codes, order, truth, c, places, beta, *, batch, most=None, first=None, noiseless=False, unlabelled=()):
     """Handicap in fractions: who is left, the favourite, labels asked, items scanned, and every wealth at its largest."""
     stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
@@ -533,50 +374,3 @@ def heavy_hitters_boosting(answers, q1, thresholds):
             (h,) = heavy
             return h
     return None
-
-
-# --- a public yardstick ------------------------------------------------------------------------------------------------
-
-
-def apart(one, two, weights):
-    """Weight of the items on which two labellings differ."""
-    return sum(int(w) for x, y, w in zip(one, two, weights, strict=True) if x != y)
-
-
-def levels(M, a, b):
-    """Every x = ⌊Mv⌋ for v uniform on [a, b], with its probability."""
-    found = []
-    for x in range(math.floor(M * a), math.floor(M * b) + 1):
-        width = min(Fraction(x + 1, M), b) - max(Fraction(x, M), a)
-        if width > 0:
-            found.append((x, width / (b - a)))
-    return found
-
-
-def orders(n, masses=None, places=None):
-    """Every order of n hypotheses with its probability: a race by masses, or one strict order."""
-    if places is not None:
-        return [(sorted(range(n), key=lambda h: places[h]), Fraction(1))]
-    masses = [Fraction(1)] * n if masses is None else [Fraction(mass) for mass in masses]
-    found = []
-    for order in itertools.permutations(range(n)):
-        chance = Fraction(1)
-        for i, h in enumerate(order):
-            chance *= masses[h] / sum(masses[g] for g in order[i:])
-        found.append((order, chance))
-    return found
-
-
-def lost(distances, k, M, a, b, masses=None, places=None):
-    """Λ(k): how often the first of {D-k ≤ x} is not in {D+k ≤ x}."""
-    n, total = len(distances), Fraction(0)
-    for x, chance in levels(M, a, b):
-        inner = [h for h in range(n) if distances[h] + k <= x]
-        outer = [h for h in range(n) if distances[h] - k <= x]
-        if places is not None:
-            kept = Fraction(min(outer, key=lambda h: places[h]) in inner)
-        else:
-            mass = [Fraction(1)] * n if masses is None else [Fraction(each) for each in masses]
-            kept = sum((mass[h] for h in inner), Fraction(0)) / sum(mass[h] for h in outer)
-        total += chance * (1 - kept)
-    return total

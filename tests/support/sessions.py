@@ -12,15 +12,10 @@ LEARNERS = {
     "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
     "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},
     "replica2": {"name": "replica2", "plan": "paper", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
-    "rounded-cal": {"name": "rounded-cal"},
-    "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
-    "rounded-cal-items": {"name": "rounded-cal", "items": 25},
-    "rounded-a2": {"name": "rounded-a2", "batch": 4},
-    "settled": {"name": "settled", "epsilon": 0.3},
-    "settled-batch": {"name": "settled", "epsilon": 0.3, "batch": 4, "max_labels": 40},
-    "settled-cal": {"name": "settled-cal", "epsilon": 0.3},
-    "settled-cal-batch": {"name": "settled-cal", "epsilon": 0.3, "batch": 3},
-    "settled-distance": {"name": "settled-distance", "epsilon": 0.3, "batch": 2},
+    "handicap": {"name": "handicap", "epsilon": 0.3},
+    "handicap-batch": {"name": "handicap", "epsilon": 0.3, "batch": 4, "max_labels": 40},
+    "handicap-noiseless": {"name": "handicap", "epsilon": 0.3, "nu": 0.0},
+    "handicap-noiseless-batch": {"name": "handicap", "epsilon": 0.3, "nu": 0.0, "batch": 3},
     "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
     "boosted-heavy-hitters": {
         "name": "boosted-replica2",
@@ -29,10 +24,10 @@ LEARNERS = {
 }
 
 
-HALVING = ("cal-halving", "rounded-cal-halving")  # choose items instead of scanning them
+HALVING = ("cal-halving",)  # choose items instead of scanning them
 
 
 def figures(result):
     """All of a result that a certificate tells."""
     told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
-    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
+    return (*told, result.rounds, result.proof)

@@ -47,23 +47,12 @@ SIZES = {
     "replica2-paper": ("replica2", {"theta": 1.0, "nu": 0.01, "name": "paper", "k_loop": 60, "k_final": 80}),
     "replica2-tight": ("replica2", {"theta": 1.0, "nu": 0.01, "k_loop": 60, "k_final": 80}),
     "cal-halving": ("cal", {"query": "halving"}),
-    "rounded-cal": ("rounded-cal", {"items": 30_000}),
-    "rounded-cal-alone": ("rounded-cal", {"query": "halving"}),
-    "rounded-a2": ("rounded-a2", {"items": 30_000}),
-    "rounded-a2-batch": ("rounded-a2", {"batch": 3}),
-    "settled": ("settled", {"max_labels": 60}),
-    "settled-batch": ("settled", {"batch": 4, "max_labels": 60, "labs": 3}),
-    "settled-cal": ("settled-cal", {}),
-    "settled-cal-batch": ("settled-cal", {"batch": 4, "max_labels": 12}),
-    "settled-distance": ("settled-distance", {"batch": 2}),
     "handicap": ("handicap", {"max_labels": 60}),
     "handicap-batch": ("handicap", {"batch": 4, "max_labels": 60, "labs": 3}),
+    "handicap-noiseless": ("handicap", {"nu": 0}),
+    "handicap-noiseless-batch": ("handicap", {"nu": 0, "batch": 4, "max_labels": 12}),
 }
-FINITE_ONLY = (
-    "rounded",
-    "settled-cal",
-    "settled-distance",
-)  # learners that measure distances on a pool, or infer labels
+FINITE_ONLY = ("handicap-noiseless",)  # infer labels
 
 
 def learners(C, *, pool="finite"):

@@ -12,7 +12,7 @@ are natural. Each logarithm the paper writes, and each logarithm of a logarithm,
 stay positive outside the domain they were derived for: log(1/(Θν)) is 1 from Θν = 1/e on. Where the paper divides by ν or
 takes its logarithm, ν is ν̄ = max(ν, ε).
 
-`scanning` is how many labels CAL asks for over a whole pool, in the mean: Theorem R1 (docs/claims/rounded.md).
+`scanning` is how many labels CAL asks for over a whole pool, in the mean: Theorem R1 (docs/claims/cal.md).
 
 Table, reading and what the paper leaves open: docs/claims/complexity.md.
 """

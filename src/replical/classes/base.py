@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.core.bits import Packed
-from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadTable, ValueOutOfRange
 
 Label = str | int
@@ -68,15 +67,6 @@ class Packs(Protocol):
 
     def pack(self, items: Items, out: Packed) -> None:
         """The codes of everyone on checked `items` as bits of `out`: a row an item, a bit a hypothesis, pad bits zero."""
-        ...
-
-
-@runtime_checkable
-class DrawsItems(Protocol):
-    """A class with a public law of items: where cells are too many to list, some can be drawn from a string."""
-
-    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
-        """`count` checked items from the words that `shared` has under `name`."""
         ...
 
 

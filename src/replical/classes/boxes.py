@@ -12,7 +12,6 @@ from replical.classes.base import Codes, Indices, Items, Label, class_size, feat
 from replical.classes.intervals import ends, runs
 from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import fingerprint
-from replical.core.randomness import SharedRandomness, below
 
 
 class Boxes:
@@ -117,11 +116,6 @@ class Boxes:
     def cells(self) -> None:
         """Too many to list: a population gives atoms instead."""
         return
-
-    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
-        """`count` items, uniform on the bins of each feature, from the words that `shared` has under `name`."""
-        bins = [below(shared.words(*name, d, count=count), self.bins) for d in range(self.dimensions)]
-        return (np.stack(bins, axis=1) + 0.5) / self.bins
 
 
 def recipe(section: Section) -> Recipe:

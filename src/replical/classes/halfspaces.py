@@ -122,11 +122,6 @@ class HalfSpaces:
         """Too many to list: a population gives atoms instead."""
         return
 
-    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
-        """`count` items with standard normal features, from the words that `shared` has under `name`."""
-        points = gaussians(shared, *name, count=count * self.dimensions).reshape(count, self.dimensions)
-        return np.asarray(np.round(points / _STEP) * _STEP)
-
 
 def gaussians(shared: SharedRandomness, *name: str | int, count: int) -> NDArray[np.float64]:
     """`count` standard normal numbers from the words that `shared` has under `name`; platforms agree to about 1e-15."""

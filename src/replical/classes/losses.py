@@ -1,7 +1,7 @@
 """Losses other than errors: public weights of the labels, and a price for whoever abstains.
 
 A wrong prediction costs the weight of the true label, and abstaining its price, whatever the label is. Weights are scaled
-so that the largest is 1: every loss lies in [0, 1], and its unit is the costliest error. Claim: docs/claims/settled.md.
+so that the largest is 1: every loss lies in [0, 1], and its unit is the costliest error. Claim: docs/claims/handicap.md.
 """
 
 from __future__ import annotations

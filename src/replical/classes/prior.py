@@ -2,7 +2,7 @@
 
 With weights μ the order is an exponential race, rank(h) = E_h/μ_h, so that the first of any set S is h with probability
 μ_h/μ(S). Two labs then split with probability 1 - μ(V1∩V2)/μ(V1∪V2): a prior that puts more than its share on the good
-region helps, one that is anti-aligned with it hurts (docs/claims/rounded.md). A strict order of preference is the
+region helps, one that is anti-aligned with it hurts. A strict order of preference is the
 limit of steeper and steeper weights; nothing about it is random.
 """
 

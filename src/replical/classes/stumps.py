@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
 from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import CanonicalText, canonical, fingerprint
-from replical.core.randomness import SharedRandomness, below
 from replical.errors import ValueOutOfRange
 
 Floats = NDArray[np.float64]
@@ -147,17 +146,6 @@ class Stumps:
     def cells(self) -> None:
         """Too many to list: a population gives atoms instead."""
         return
-
-    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
-        """`count` items, each feature between its cuts with equal chances, from the words that `shared` has under `name`.
-
-        With equidistant cuts that is the uniform law on their range. An item stands on the cut below it.
-        """
-        columns = []
-        for d, line in enumerate(self.cuts):
-            points = np.concatenate(([np.nextafter(line[0], -np.inf)], line))
-            columns.append(points[below(shared.words(*name, d, count=count), len(points))])
-        return np.stack(columns, axis=1)
 
 
 def recipe(section: Section) -> Recipe:

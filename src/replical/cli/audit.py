@@ -13,7 +13,7 @@ import typer
 from replical.classes.catalogue import parse
 from replical.cli.inputs import CLASSES, Cluster, Device, learner_flag, parameter, read_law, read_prior
 from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
-from replical.cli.sentences import difference_words, uncertified_words
+from replical.cli.sentences import DIFFER, uncertified_words
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster
 from replical.core.text import about, at_most, count, plural
@@ -21,8 +21,7 @@ from replical.errors import BadUsage, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
-from replical.learners.plan import Plan
-from replical.learners.result import Proof, Result, Settling
+from replical.learners.result import Proof, Result
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Setup, prepare
 from replical.worlds.world import BoundaryNoise, World
@@ -66,10 +65,6 @@ def audit_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
-    yardstick: Annotated[
-        str | None,
-        typer.Option(help="cells: measure distances on every cell of the population, not on each lab's items"),
-    ] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
     ] = None,
@@ -108,7 +103,6 @@ def audit_command(
         nu=nu,
         plan=plan_name,
         options=named,
-        yardstick=yardstick,
     )
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
@@ -132,7 +126,6 @@ def audit_command(
             "pool_size": ready.world.pool_size,
             "law": None if law is None else str(law),
             **named,
-            "yardstick": yardstick,
             "prior": None if used.kind == "uniform" else used.fingerprint,
             "seed": seed,
         }
@@ -170,7 +163,7 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
             f"Lab {name} asked for {amount(report['labels'])} {plural(report['labels'], 'label')} in "
             f"{count(len(report['rounds']), 'round')} and chose hypothesis {hypothesis['index']} "
             f"({hypothesis['description']}); {report['survivors']} survived."
-            f"{_proof(lab.result, learner.plan)}",
+            f"{_proof(lab.result)}",
             markup=False,
         )
     prose.print("The answers are identical." if agree else "The answers differ.")
@@ -188,8 +181,6 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
         "survivors": result.V.size,
         "excess_error": float(lab.excess_error),
         "conditions": [asdict(condition) for condition in result.conditions],
-        "rounding": None if result.rounding is None else result.rounding.figures(),
-        "settling": None if result.settling is None else _settling(result.settling),
         "proof": _proof_figures(result.proof),
         "boosting": boosting,
     }
@@ -200,11 +191,7 @@ def _proof_figures(proof: Proof | None) -> dict[str, Any] | None:
     return asdict(proof) if is_dataclass(proof) and not isinstance(proof, type) else None
 
 
-def _settling(settling: Settling) -> dict[str, Any]:
-    return asdict(settling) | {"v": float(settling.v)}
-
-
-def _proof(result: Result, plan: Plan) -> str:
+def _proof(result: Result) -> str:
     """What a lab proved about its own replicability, in a sentence."""
     verdict, proven = result.verdict, result.proven
     if verdict is None or proven is None:
@@ -212,8 +199,8 @@ def _proof(result: Result, plan: Plan) -> str:
     if verdict.certified:
         bound = at_most(proven.rho_proven)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
-        return f" Certified: the chance that {difference_words(plan)} is at most {bound}.{also}"
-    return f" {uncertified_words(verdict, result, plan)}"
+        return f" Certified: the chance that {DIFFER} is at most {bound}.{also}"
+    return f" {uncertified_words(verdict, result)}"
 
 
 def _all_pairs(
@@ -257,7 +244,7 @@ def _group_figures(groups: GroupAudit) -> dict[str, Any]:
     """The names that only whole groups have; what all labs proved goes with what they did."""
     of_groups = ("groups", "all_agree", "all_agree_low", "all_agree_high", "pairs_differ", "certified_differ")
     named = {name: getattr(groups, name) for name in of_groups}
-    return named | {"groups_jaccard": groups.jaccard_distance, "groups_rho_proven": groups.rho_proven}
+    return named | {"groups_rho_proven": groups.rho_proven}
 
 
 def _show(figures: Audit, groups: GroupAudit | None, inputs: dict[str, Any], seconds: float) -> None:
@@ -300,6 +287,3 @@ def _show_groups(table: Any, groups: GroupAudit, rho: float) -> None:
     if groups.certified_differ is not None:
         differ = f"{round(groups.certified_differ * groups.groups)} of {groups.groups} groups"
         table.add_row("two certified labs differ", f"{differ}, at most {100 * rho:g}% promised")
-    if groups.jaccard_distance is not None and groups.rho_proven is not None:
-        proven = at_most(groups.rho_proven, 4)
-        table.add_row("  over all thresholds and orders", f"{about(groups.jaccard_distance, 4)}, proven {proven}")

@@ -111,7 +111,7 @@ def demo_command(
 
 def _opening(trial: ArgmaxComparison) -> str:
     order = (
-        "and a random order of the models that it makes"
+        "and the random handicaps of the models that it makes"
         if trial.public is None
         else f"and {trial.public} labelled digits that belong to none of them, which put the models in an order"
     )
@@ -142,12 +142,12 @@ def _outcomes(trial: ArgmaxComparison) -> list[Outcome]:
 
 def _show(outcome: Outcome, models: HypothesisClass, number: int) -> None:
     """Who chose what with one text."""
-    *others, last = (str(choice.labels) for choice in outcome.settled)
-    proofs = sum(choice.certified for choice in outcome.settled)
+    *others, last = (str(choice.labels) for choice in outcome.handicap)
+    proofs = sum(choice.certified for choice in outcome.handicap)
     prose.print(
-        f"Text {number}: {', '.join(others)} and {last} labels, {_of(proofs, outcome.settled)} labs prove their answer"
+        f"Text {number}: {', '.join(others)} and {last} labels, {_of(proofs, outcome.handicap)} labs prove their answer"
     )
-    for what, choices in (("settled", outcome.settled), ("fewest errors", outcome.argmax)):
+    for what, choices in (("handicap", outcome.handicap), ("fewest errors", outcome.argmax)):
         prose.print(f"  {what:16}" + "".join(f"{_name(choice, models):14}" for choice in choices), markup=False)
 
 
@@ -161,11 +161,11 @@ def _name(choice: Choice, models: HypothesisClass) -> str:
 
 def _figures(outcomes: list[Outcome]) -> Table:
     """One column for each way to choose."""
-    ways = [[getattr(outcome, way) for outcome in outcomes] for way in ("settled", "argmax", "in_order")]
+    ways = [[getattr(outcome, way) for outcome in outcomes] for way in ("handicap", "argmax", "in_order")]
     labs = [[choice for choices in way for choice in choices] for way in ways]
     table = Table(title=f"{len(outcomes)} texts, with {len(ways[0][0])} labs each", title_justify="left")
     table.add_column("")
-    for column in ("settled", "fewest errors on as many labels", "the same, ties in the shared order"):
+    for column in ("handicap", "fewest errors on as many labels", "the same, ties in the shared order"):
         table.add_column(column, justify="right", max_width=16)
     table.add_row("all labs identical", *(_of(sum(map(identical, way)), way) for way in ways))
     table.add_row("labs with a proof", _of(sum(choice.certified for choice in labs[0]), labs[0]), "none", "none")
@@ -189,10 +189,10 @@ def _doubts(outcomes: list[Outcome], trial: ArgmaxComparison) -> str:
     lab, choice = next(
         (lab, choice)
         for outcome in outcomes
-        for lab, choice in zip("ABC", outcome.settled, strict=True)
+        for lab, choice in zip("ABC", outcome.handicap, strict=True)
         if not choice.certified
     )
-    assert choice.verdict is not None, "settled has one"
+    assert choice.verdict is not None, "handicap has one"
     return (
         f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Answer: "
         f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
@@ -204,15 +204,14 @@ def _doubts(outcomes: list[Outcome], trial: ArgmaxComparison) -> str:
 def _meaning(trial: ArgmaxComparison) -> str:
     """What was proven, what cannot always be, and what to do next."""
     return (
-        "[bold]Certified[/bold] means: the lab's own labels prove that it found the one answer the text asks for. That is "
-        "the first model in the shared order that errs at most v more often than the best, where v is drawn from the text "
-        f"and at most {trial.epsilon:g}; so near-ties among good models do not matter. The chance that two of three "
-        f"labs are both certified and have different models is at most {trial.rho:g}. (Whoever takes the first "
-        "model of the public order without any label has the same model too, and knows nothing of its errors on the lab's "
-        "own items.)\n\n"
-        "[bold]Not everything can be proven.[/bold] A model may lie so close to the line between good enough and not that a "
-        "lab's items end before its proof does. The lab still gets the protocol's answer, and is told that it is not "
-        "certified, why, and what would help. With a tenth of the items and without the public ones this happens often:\n\n"
+        "[bold]Certified[/bold] means: the lab's own labels prove that it found the one answer the text asks for. Every "
+        f"model has a small public handicap, at most {trial.epsilon:g}, and the answer is the model with the smallest error "
+        "plus handicap; so near-ties among good models do not matter. The chance that two of three labs are both certified "
+        f"and have different models is at most {trial.rho:g}. (Whoever takes the first model of the public order without "
+        "any label has the same model too, and knows nothing of its errors on the lab's own items.)\n\n"
+        "[bold]Not everything can be proven.[/bold] Two models may be so close that a lab's items end before its proof "
+        "does. The lab is then left with a short list that is proven to contain the answer, and is told why and what would "
+        "help. With a tenth of the items and without the public ones this happens often:\n\n"
         "  replical demo --hard\n\n"
         "[bold]Next:[/bold] make the tables of two labs to try it on, and see the five commands from there to a proof.\n\n"
         "  replical quickstart\n"

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from replical.classes.base import HypothesisClass
-from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
 from replical.cli.output import amount, answer, prose, reading
 from replical.cli.sentences import bill_words, hypotheses
@@ -194,8 +193,8 @@ def worlds(draws: int) -> str:
     return count(draws, "simulated world")
 
 
-def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstick: bool) -> str:
-    """The same in sentences, and whether the `prior` helps."""
+def forecast_reading(forecast: Prediction, rho: float) -> str:
+    """The same in sentences."""
     differ = rate(forecast.disagreement_mean, forecast.draws)
     seen = (
         f"different answers in {differ} of pairs"
@@ -209,25 +208,8 @@ def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstic
     certified = forecast.certified_fraction
     if certified is None:
         words += "."
-    elif certified >= 0.5:
-        words += f"; most labs would be certified at rho = {rho:g}."
-    elif forecast.uniform_disagreement is None or yardstick:
-        words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
-    elif forecast.pool_for_rho is None:
-        words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
-    elif forecast.pool_for_rho > forecast.items:
-        words += f"; to prove {rho:g} about {count(forecast.pool_for_rho, 'item is', 'items are')} needed."
     else:
-        words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
-    if prior.kind != "uniform" and forecast.uniform_disagreement is not None:
-        with_without = f"{differ} with it, {rate(forecast.uniform_disagreement, forecast.draws)} without"
-        words += (
-            f" The prior helps: {with_without}."
-            if forecast.prior_helps
-            else f" Warning: the prior hurts, because it prefers candidates far from the good ones: {with_without}."
-        )
-        if prior.kind == "weights":
-            words += f" (1 + ln 1/mass near the truth: {forecast.prior_log:.1f} against {forecast.uniform_log:.1f}.)"
+        words += f"; about {100 * certified:.0f}% of labs would end with a proof at rho = {rho:g}."
     return words
 
 
@@ -247,8 +229,8 @@ def confirm_forecast_words(forecast: ConfirmForecast, margin: float, budget: int
         yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
 
 
-def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool, ties: bool) -> None:
-    """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
+def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> None:
+    """What the labs may expect, line by line."""
     rows = {
         "items per lab": f"{forecast.items:,}",
         "labels per lab": _labels(forecast),
@@ -259,9 +241,6 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool, 
             "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
         )
         rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
-    if forecast.uniform_disagreement is not None and not yardstick:
-        pool = forecast.pool_for_rho
-        rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
     prose.print("Forecast from the unlabelled items", style="italic")
     for name, value in rows.items():
         prose.print(f"  {name:<14} {value}", markup=False)
@@ -306,7 +285,6 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "certified": forecast.certified_fraction,
         "differ": forecast.disagreement_mean,
         "differ_high": forecast.differ_high,
-        "pool_for_rho": forecast.pool_for_rho,
         "method": forecast.method,
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
         "trade_off": [asdict(row) for row in forecast.trade_off],

@@ -14,13 +14,12 @@ from replical.classes.catalogue import recipe
 from replical.cli.inputs import file_and_column, never_over, parameter
 from replical.cli.output import answer, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
-from replical.cli.protocol_sections import models_section, read_candidates
+from replical.cli.protocol_sections import models_section, preference_section, read_candidates
 from replical.cli.wizard import (
     DRAWN,
     LEARNER_WORDS,
     NONE,
     UNKNOWN,
-    amount,
     ask,
     at_a_terminal,
     label_text,
@@ -64,14 +63,13 @@ def init_command(
     nu: Annotated[float | None, parameter("nu", "how often the best model errs, at most (default: unknown)")] = None,
     learner: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(LEARNER_WORDS)}, or any other (default: settled; with --nu 0 settled-cal)"),
+        typer.Option(help=f"{', '.join(LEARNER_WORDS)}, or any other (default: handicap)"),
     ] = None,
     epsilon: Annotated[
         float | None, parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
     ] = None,
     delta: Annotated[float | None, parameter("delta", "how often that may be missed (0.05)")] = None,
     rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
-    items: Annotated[int | None, parameter("items", "items each lab uses, where the learner asks for it")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
     batch: Annotated[int | None, parameter("batch")] = None,
     max_labels: Annotated[int | None, parameter("max_labels")] = None,
@@ -105,16 +103,12 @@ def init_command(
     public_items = ask("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
     best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
-    usual = "settled-cal" if best == 0 else standard_learner(models=True, noiseless=False)
-    record = find(ask("--learner", learner, learner_id, default=usual, needed=False))
-    if record.uses("items") and items is None:
-        items = ask("--items", None, amount("items"), default=str(found.rows), needed=False)
+    record = find(ask("--learner", learner, learner_id, default=standard_learner(), needed=False))
     numbers = {
         "epsilon": ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
         "delta": ask("--delta", delta, share("delta"), default="0.05", needed=False),
         "rho": ask("--rho", rho, share("rho"), default="0.1", needed=False),
-        "nu": best if record.uses("nu") else None,
-        "items": items,
+        "nu": best if record.uses("nu") and (best == 0 or record.id != "handicap") else None,
         "labs": labs,
         "batch": batch,
         "max_labels": max_labels,
@@ -123,7 +117,7 @@ def init_command(
     text = seed if seed is not None else seed_text(reply)
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text, "class": section, "labels": {"values": list(found.values)}}
-    content |= {} if sample is None else {"prior": sample.section}
+    content |= {} if sample is None else preference_section(record.id, "order", sample.section)
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
     protocol, needed = write_protocol(content, out, sample)
     steps = list(next_steps(out, table, id_column, found.truth, None if public_items is None else public_items.file))
@@ -230,19 +224,17 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool, told: float 
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
-    nu, items = chosen.get("nu"), chosen.get("items")
+    nu = chosen.get("nu")
     unknown = UNKNOWN if told is None else "left out"
     lines |= (
         {f"nu {unknown}": "how often the best model errs; this learner does without"}
         if nu is None
         else {f"nu {nu}": "how often the best model errs, at most"}
     )
-    every = "that each lab uses: more of its own make a proof more likely"
-    lines |= {"items all": every} if items is None else {f"items {items}": "that each lab uses"}
     lines |= (
         {"order by errors": "on public items: good models come first"}
         if ordered
-        else {"order random": "public labelled items would put good models first: --public FILE:COLUMN"}
+        else {"handicaps random": "public labelled items would put good models first: --public FILE:COLUMN"}
     )
     lines |= (
         {"seed drawn now": "all labs share this text; best is one that was drawn in public: --seed"} if drawn else {}

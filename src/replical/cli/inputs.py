@@ -104,33 +104,34 @@ def read_prior(C: HypothesisClass, weights: Path | None, prefer: Path | None) ->
     if weights is not None and prefer is not None:
         raise BadTable("give weights or a strict order of preference, not both")
     if weights is not None:
-        return Prior.weights(C, _weights(C, weights))
+        return Prior.weights(C, read_numbers(C, weights, "weight"))
     if prefer is not None:
         return Prior.order(C, _preferred(C, prefer))
     return UNIFORM
 
 
-def _weights(C: HypothesisClass, path: Path) -> list[float]:
+def read_numbers(C: HypothesisClass, path: Path, column: str) -> list[float]:
+    """One number a hypothesis, from a CSV with two columns, candidate and this `column`."""
     table = read_file(path)
     header = table.header
-    if len(header) != 2 or header[1] != "weight":
-        raise BadTable(f"{path} needs two columns, candidate and weight, it has {', '.join(header)}")
-    weights: dict[str, float] = {}
+    if len(header) != 2 or header[1] != column:
+        raise BadTable(f"{path} needs two columns, candidate and {column}, it has {', '.join(header)}")
+    numbers: dict[str, float] = {}
     for (name, value), line in zip(table.rows, table.lines, strict=True):
-        if name in weights:
-            raise BadTable(f"{path}, line {line}: {name!r} has two weights")
+        if name in numbers:
+            raise BadTable(f"{path}, line {line}: {name!r} has two {column}s")
         try:
-            weights[name] = float(value)
+            numbers[name] = float(value)
         except ValueError as error:
-            raise BadTable(f"{path}, line {line}: the weight {value!r} is not a number") from error
+            raise BadTable(f"{path}, line {line}: the {column} {value!r} is not a number") from error
     names = _names(C)
     for name in names:
-        if name not in weights:
-            raise BadTable(f"{path} has no weight for {name!r}: every hypothesis needs one")
-    if len(weights) > len(names):
-        unknown = next(name for name in weights if name not in set(names))
-        raise BadTable(f"{path} gives a weight to {unknown!r}, which is no hypothesis of the class")
-    return [weights[name] for name in names]
+        if name not in numbers:
+            raise BadTable(f"{path} has no {column} for {name!r}: every hypothesis needs one")
+    if len(numbers) > len(names):
+        unknown = next(name for name in numbers if name not in set(names))
+        raise BadTable(f"{path} gives a {column} to {unknown!r}, which is no hypothesis of the class")
+    return [numbers[name] for name in names]
 
 
 def _names(C: HypothesisClass) -> list[str]:

@@ -32,7 +32,6 @@ from replical.core.exact import round_down_to
 from replical.core.text import at_least, at_most, count, plural
 from replical.errors import (
     BadUsage,
-    ValueOutOfRange,
 )
 from replical.lab.protocol import Protocol
 from replical.lab.release import check_epsilon, check_nobody
@@ -41,13 +40,9 @@ from replical.lattice.plan import LatticePlan
 from replical.learners.bills import Bill, all_agree, bills, cheapest
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
-from replical.learners.planning import plan
-from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import Pool
-from replical.pools.yardstick import Yardstick
 from replical.study.pictures.style import check_name, save
 from replical.study.pictures.theory import bills_picture
-from replical.worlds.experiment import yardstick_of
 from replical.worlds.forecast import DRAWS, Prediction
 from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.theta import theta as disagreement_coefficient
@@ -80,17 +75,12 @@ def plan_command(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
-    yardstick: Annotated[
-        str | None,
-        typer.Option(help="cells: rounded learners measure distances on every cell of an audit's population"),
-    ] = None,
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
-    items: Annotated[int | None, parameter("items", "items each lab rounds on (default: the whole pool)")] = None,
     noise: Annotated[
         str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
     ] = None,
-    kappa: Annotated[float | None, parameter("kappa", "slack at which a run stops uncertified")] = None,
+    kappa: Annotated[float | None, parameter("kappa")] = None,
     max_labels: Annotated[int | None, parameter("max_labels")] = None,
     prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
@@ -108,7 +98,7 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        _check_alone(class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick)
+        _check_alone(class_spec, epsilon, learner, delta, rho, kappa, max_labels, prior, prefer)
         if isinstance((protocol := Protocol.read(protocol_file)).plan, LatticePlan):
             lattice_bill(protocol, pool, id_column, as_json=as_json)
             return
@@ -133,21 +123,17 @@ def plan_command(
             ),
             only=learner,
             prior=read_prior(C, prior, prefer),
-            options={"items": items, "kappa": kappa, "max_labels": max_labels},
-            yardstick=yardstick,
+            options={"kappa": kappa, "max_labels": max_labels},
         )
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
-    to_all = question.measured is None and (known or labs <= (question.together or 0))
-    pairwise = all_agree(2 if to_all else labs, question.setting.rho)
-    together = pairwise if question.measured is None else _agreement_of_certified(question, labs)
+    to_all = known or labs <= (question.together or 0)
+    together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
     exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
     all_bills = bills(
         question.setting,
         question.only,
         pool="exact" if exact else "finite",
-        yardstick=question.yardstick,
-        labs=question.together or labs,
         noisy=question.noisy,
     )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
@@ -200,14 +186,8 @@ class Question:
     options: Mapping[str, Any]  # the other keywords of `replical.plan`, as they were given
     nu: float | None = None  # the error of the best hypothesis, where somebody said it
     together: int | None = None  # labs that a protocol's numbers are for, where they depend on it
-    measured: RoundedPlan | None = None  # the learner's plan, where distances are measured on a yardstick
     noisy: bool = False  # does a protocol say nothing of noise, so that no label is inferred?
     published: str | None = None  # which of the learner's plans a protocol names
-
-    @property
-    def yardstick(self) -> Yardstick | None:
-        """What distances are measured on; None for every lab's own items."""
-        return None if self.measured is None else self.measured.yardstick
 
 
 def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None) -> Question:
@@ -217,7 +197,6 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
     if pool is not None:
         with reading(pool) as update:
             items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
-    rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
     setting = protocol.setting(theta=theta, nu=nu)
     noisy = protocol.record.infers and protocol.parameter("nu") is None
     return Question(
@@ -231,7 +210,6 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
         options=protocol.options,
         nu=protocol.parameter("nu") if protocol.parameter("nu") is not None else nu,
         together=protocol.labs_most,
-        measured=None if rounded is None or rounded.yardstick is None else rounded,
         published=protocol.plan.name,
     )
 
@@ -246,14 +224,13 @@ def about_class(
     only: str | None,
     prior: Prior,
     options: Mapping[str, Any],
-    yardstick: str | None,
 ) -> Question:
     """What somebody says of a class; what is None among `options` was not said."""
-    learner = only or "rounded-a2"
+    learner = only or "handicap"
     record = find(learner)
     labs = setting.labs if setting.labs > 2 and record.uses("labs") else None
     said = {**options, "labs": labs}
-    question = Question(
+    return Question(
         title=spec,
         C=C,
         cells=cells,
@@ -265,35 +242,6 @@ def about_class(
         options={name: value for name, value in said.items() if value is not None},
         nu=setting.nu,
     )
-    if yardstick is None:
-        return question
-    return replace(question, measured=_yardstick_plan(question, yardstick_of(yardstick, C, cells)))
-
-
-def _yardstick_plan(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
-    """The plan of a learner that measures on a yardstick; one that does not is refused."""
-    setting = question.setting
-    made = plan(
-        question.learner,
-        question.C,
-        epsilon=setting.epsilon,
-        delta=setting.delta,
-        rho=setting.rho,
-        pool="finite",
-        prior=question.prior,
-        yardstick=yardstick,
-        **question.options,
-    )
-    assert isinstance(made, RoundedPlan), "nobody else measures on a yardstick"
-    return made
-
-
-def _agreement_of_certified(question: Question, labs: int) -> float:
-    """With what probability all certified ones of `labs` labs return one answer, at least."""
-    if labs < 2:
-        raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
-    assert question.measured is not None, "asked where there is a yardstick"
-    return max(0.0, float(1 - question.measured.rho_string - labs * question.measured["delta_A"]))
 
 
 def add_theta(question: Question) -> Question:
@@ -319,8 +267,6 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
         raise BadUsage(f"--truths must be at least 1, got {truths}")
     setting, record = question.setting, find(question.learner)
     options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
-    if question.yardstick is not None:
-        options["yardstick"] = question.yardstick
     if record.uses("rho"):
         options["rho"] = setting.rho
     for name in ("theta", "nu"):
@@ -359,14 +305,11 @@ def chance_of_release(
     check_nobody(nobody)
     setting, record = question.setting, find(question.learner)
     selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
-    if question.measured is not None:
-        lost, string = float(question.measured["delta_A"]), float(question.measured.rho_string)
-        return release_chance(selection, labs, beta=lost, string=string)
-    if record.certifies and not record.rounds:
+    if record.certifies:
         return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
     if not record.replicable or record.boosts:
         raise BadUsage(
-            f"{question.learner} promises nothing about a release: name a learner like settled, or a protocol of one"
+            f"{question.learner} promises nothing about a release: name the learner handicap, or a protocol of it"
         )
     return release_chance(selection, labs, rho=setting.rho)
 
@@ -376,9 +319,7 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
     rho = question.setting.rho
     if labs == 2:
         return
-    if question.measured is not None:
-        yield f"Of {labs} labs all that are certified agree with probability at least {round_down_to(together, 6)}."
-    elif to_all:
+    if to_all:
         said = question.together
         new = f"publish labs = {labs}, which these numbers are for"
         numbers = new if said is None else f"the protocol says labs = {said}"
@@ -391,7 +332,7 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
 def _loss_remarks(question: Question) -> Iterator[str]:
     """What bills are worth where errors are not all alike."""
     if "losses" in question.options:
-        yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only settled runs it."
+        yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only handicap runs it."
 
 
 def release_words(question: Question, found: ReleaseChance) -> str:
@@ -400,8 +341,7 @@ def release_words(question: Question, found: ReleaseChance) -> str:
     voting = (
         f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
     )
-    alone = question.measured is not None or not record.rounds
-    ideal = "the ideal answer" if record.certifies and alone else "the string's commonest answer"
+    ideal = "the ideal answer" if record.certifies else "the string's commonest answer"
     words = (
         f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
         f"{ideal} with probability at least {at_least(1 - found.misses)}."
@@ -439,8 +379,7 @@ class _Report:
         question, forecast = self.question, self.forecast
         if forecast is None:
             return ""
-        measured = question.measured is not None
-        return forecast_reading(forecast, question.setting.rho, question.prior, yardstick=measured)
+        return forecast_reading(forecast, question.setting.rho)
 
     @property
     def reading(self) -> str:
@@ -498,7 +437,6 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "nu": setting.nu,
         "labs": labs,
         "noise": noise,
-        "items": question.options.get("items"),
         "kappa": question.options.get("kappa"),
         "max_labels": question.options.get("max_labels"),
         "prior": question.prior.kind,
@@ -510,7 +448,7 @@ def _show(found: _Report, *, everything: bool) -> None:
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
     if forecast is not None:
-        show_forecast(question.C, forecast, yardstick=question.measured is not None, ties=everything)
+        show_forecast(question.C, forecast, ties=everything)
         prose.print()
     if everything or question.only is not None:
         show_bills(found.bills, question.title, question.setting, have)

@@ -24,10 +24,11 @@ from replical.cli.protocol_sections import (
     add_features,
     class_section,
     features_of,
+    handicap_section,
     labels_section,
     labs_section,
     lattice_keys,
-    yardstick_section,
+    preference_section,
 )
 from replical.cli.sentences import cut_words, hypotheses, lattice_remarks, loss_words
 from replical.cli.wizard import DRAWN, ask, at_a_terminal, labels_with, learner_id, seed_text, share, without_abstention
@@ -35,7 +36,7 @@ from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import FEW, PublicSample, read_public
-from replical.lab.schema import MEANING, SCHEMA
+from replical.lab.schema import SCHEMA
 from replical.lab.tables import read_pool
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import UNLISTED as BEYOND_LISTS
@@ -76,9 +77,9 @@ def new_command(
     bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
     weights: Annotated[
-        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for settled")
+        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for handicap")
     ] = None,
-    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for settled")] = None,
+    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")] = None,
     price: Annotated[
         float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
     ] = None,
@@ -100,13 +101,13 @@ def new_command(
     order_from: Annotated[
         str | None, typer.Option(help="FILE:COLUMN: prefer candidates with few errors on this public labelled table")
     ] = None,
-    yardstick: Annotated[
+    handicap: Annotated[
         str | None,
         typer.Option(
-            help="measure distances on public items: cells (of the class), string:M (drawn from the text), or FILE"
+            help="where handicaps come from, if not from an order: exponentials, zero, cover:FILE of public unlabelled "
+            "items, or values:FILE, a CSV with columns candidate and handicap"
         ),
     ] = None,
-    items: Annotated[int | None, parameter("items")] = None,
     kappa: Annotated[float | None, parameter("kappa")] = None,
     a: Annotated[float | None, parameter("a")] = None,
     b: Annotated[float | None, parameter("b")] = None,
@@ -154,10 +155,7 @@ def new_command(
     class_recipe = recipe_of(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
-    by_loss = class_recipe.losses is not None  # which is for settled alone
-    usual = standard_learner(
-        models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
-    )
+    usual = standard_learner(lists=section["kind"] not in UNLISTED)
     learner_section: dict[str, Any] = {
         "name": ask("--learner", learner, learner_id, default=usual, needed=False),
         "plan": plan_name,
@@ -166,7 +164,7 @@ def new_command(
         "rho": ask("--rho", rho, share("rho"), default="0.1"),
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
-        "items": items, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
+        "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final,
         "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
@@ -177,14 +175,14 @@ def new_command(
     content |= {} if beacon is None else {"beacon": beacon}
     content |= {"class": section, "labels": labels}
     if sample is not None:
-        content["prior"] = sample.section
+        content |= preference_section(learner_section["name"], "order", sample.section)
     elif public.kind == "weights" and public.values is not None:
-        content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
+        content |= preference_section(learner_section["name"], "weights", {"weights": public.values.tolist()})
     elif public.places is not None:
-        content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
-    if yardstick is not None:
-        content["yardstick"] = yardstick_section(yardstick, out, class_recipe)
-    learner_section |= _labs_number(learner_section, lab or [], public=yardstick is not None)
+        content |= preference_section(learner_section["name"], "order", {"order": public.places.argsort().tolist()})
+    elif handicap is not None:
+        content["handicap"] = handicap_section(handicap, class_recipe, text, learner_section["epsilon"])
+    learner_section |= _labs_number(learner_section, lab or [])
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= labs_section(lab or [], lab_key or [])
     protocol, needed = write_protocol(content, out, sample)
@@ -235,19 +233,16 @@ def _theta_from(file: Path, class_recipe: Recipe) -> float:
         ).value
 
 
-def _labs_number(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
+def _labs_number(learner: dict[str, Any], names: list[str]) -> dict[str, Any]:
     """As many labs as are listed, where a learner's numbers depend on how many they are and nobody says so."""
-    record = find(learner["name"])
-    any_number = public and record.setting == "realizable"  # with a yardstick the promise is to every lab
-    if learner["labs"] is not None or not record.uses("labs") or any_number or len(names) < 2:
+    if learner["labs"] is not None or not find(learner["name"]).uses("labs") or len(names) < 2:
         return {}
     return {"labs": len(names)}
 
 
 def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | None) -> tuple[Protocol, int | None]:
     """Check the content of a protocol and write it; the protocol, and how many items every lab needs, if that is known."""
-    beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
-    protocol = Protocol.of(content, yardstick=beside)
+    protocol = Protocol.of(content)
     needed = _items_needed(protocol)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
     if sample is not None and len(sample) < FEW:
@@ -308,9 +303,11 @@ def _remarks(
     yield from loss_words(protocol)
     if sample is not None:
         yield _first_candidates(sample)
-    if protocol.yardstick is not None:
-        source = protocol.content["yardstick"]["source"]
-        yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
+    if (cover := protocol.preference).get("from") == "cover":
+        yield (
+            f"The candidates are a cover of the class, {len(cover['members']):,} of it: every other hypothesis differs from "
+            "one of them on few public items. All have the handicap 0, so two that never differ in a lab are both left."
+        )
     yield from cut_words(protocol.content["class"])
     yield from _placeholders(protocol.content["class"], named)
     if isinstance(plan := protocol.plan, LatticePlan):

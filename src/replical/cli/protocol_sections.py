@@ -1,11 +1,11 @@
-"""The sections of a protocol, from flags or a person at a terminal: the class, its features, labels, labs and yardstick."""
+"""The sections of a protocol, from flags or a person at a terminal: the class, its features, labels, labs and handicaps."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,15 +14,19 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, UNLISTED, numbers
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import file_and_column
+from replical.cli.inputs import file_and_column, read_numbers
 from replical.cli.output import notes, number, reading
 from replical.cli.wizard import ask, at_a_terminal, label_text
+from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
+from replical.core.randomness import SharedRandomness
 from replical.errors import RETIRED, BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import model_columns, score_columns
+from replical.lab.public import cover_section
 from replical.lab.schema import CUT_KINDS as CUT
-from replical.lab.schema import file_section, quantile_section
+from replical.lab.schema import quantile_section
 from replical.lab.signatures import read_public as read_key
+from replical.lab.tables import read_pool
 from replical.lattice.linear import step_for
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
@@ -288,15 +292,25 @@ def labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
     return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
 
 
-def yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
-    """cells, string:M, or a file, named as it is found from where the protocol is written."""
-    if source == "cells":
-        return {"source": "cells"}
-    kind, _, size = source.partition(":")
-    if kind == "string" and not Path(source).exists():
-        if not re.fullmatch("[0-9]{1,9}", size):
-            raise BadProtocol(f"--yardstick string:M draws M items, e.g. string:10000; got {source!r}")
-        return {"source": "string", "items": int(size)}
-    if not Path(source).exists():
-        raise BadProtocol(f"--yardstick is cells, string:M or a file, and there is no file {source}")
-    return file_section(Path(source), os.path.relpath(source, out.parent), class_recipe)
+def preference_section(learner: str, kind: str, said: dict[str, Any]) -> dict[str, Any]:
+    """Who is preferred: [handicap] of the learner of this name, [prior] of all others."""
+    return {"handicap": {"from": kind} | said} if learner == "handicap" else {"prior": {"kind": kind} | said}
+
+
+_COVERED = Fraction(4, 5)  # of ε: the radius of a cover, which leaves room for the sampling of its items
+
+
+def handicap_section(source: str, class_recipe: Recipe, seed: str, epsilon: float) -> dict[str, Any]:
+    """Where handicaps come from: a word, or a word and the file of public items or of numbers."""
+    kind, _, file = source.partition(":")
+    if kind in ("exponentials", "zero") and not file:
+        return {"from": kind}
+    if kind not in ("cover", "values") or not file:
+        raise BadProtocol(f"--handicap is exponentials, zero, cover:FILE or values:FILE, got {source!r:.60}")
+    if not Path(file).exists():
+        raise BadProtocol(f"--handicap reads {file}, and there is no such file")
+    if kind == "values":
+        return {"from": "values", "values": read_numbers(class_recipe.C, Path(file), "handicap")}
+    with reading(Path(file)) as update:
+        items = read_pool(Path(file), class_recipe, progress=update)
+    return cover_section(items, SharedRandomness(seed), float(_COVERED * fraction(epsilon)))

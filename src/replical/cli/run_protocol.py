@@ -283,14 +283,16 @@ def _announce_lattice(C: Linear, protocol: Protocol, lab: LabPool) -> float | No
 
 def _tell_bill(protocol: Protocol) -> None:
     """What public numbers alone say."""
-    plan, labs = protocol.plan, protocol.labs_most or 2
-    for bill in bills(protocol.setting(), plan.learner, pool="finite", yardstick=protocol.yardstick, labs=labs):
+    plan, record = protocol.plan, protocol.record
+    noisy = record.infers and protocol.parameter("nu") is None
+    setting = protocol.setting(nu=0.0 if noisy else None)
+    for bill in bills(setting, plan.learner, pool="finite", noisy=noisy):
         if bill.plan == plan.name and bill.labels is not None:
             _note(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
-    options = protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
+    options = protocol.options | {"prior": protocol.prior}
     try:
         forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.parameter("nu"), draws=truths)
     except NO_FORECAST as error:  # the run will say so if it matters
@@ -354,15 +356,13 @@ def _say_result(
     spent = most is not None and result.labels - measured >= most and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted"]
-        keys += ["conditions", *(key for key in ("proof", "settling", "enclosing", "answer_error") if key in body)]
+        keys += ["conditions", *(key for key in ("proof", "enclosing", "answer_error") if key in body)]
         payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]
             payload["hypothesis"] = {"name": protocol.recipe.describe(h) if protocol.recipe.models else None} | payload[
                 "hypothesis"
             ]
-        if result.rounding is not None and protocol.yardstick is not None:
-            payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {key: str(written[key]) for key in ("journal", "certificate")})

@@ -7,7 +7,7 @@ from typing import Any
 
 from replical.classes.base import HypothesisClass, Items, is_listed, size_of
 from replical.core.exact import fraction, round_up
-from replical.core.text import about, at_least, at_most, confidence, count, listing, percent, plural, two_of
+from replical.core.text import about, at_least, at_most, confidence, count, listing, plural, two_of
 from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of
 from replical.lattice.learner import ACCURATE as SMALL
@@ -16,26 +16,20 @@ from replical.lattice.linear import Linear, dependent_columns
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import find
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.handicap.proof import PROVEN as IDEAL
-from replical.learners.handicap.proof import HandicapProof
+from replical.learners.handicap.proof import PROVEN, HandicapProof
 from replical.learners.plan import Plan
-from replical.learners.result import AnswerError, Enclosing, Proof, Result, Rounding, Settling, Verdict
-from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
-from replical.learners.rounded.plan import RoundedPlan
-from replical.learners.settled.learner import PROVEN
-from replical.learners.settled.plan import SettledDistancePlan
+from replical.learners.result import AnswerError, Enclosing, Proof, Result, Verdict
 
 _FEW = 3  # columns that are named
 _TOLD = (
-    CERTIFIED,
-    ACCURATE,
-    NEAR,
     PROVEN,
-    IDEAL,
     ENCLOSED,
     SMALL,
     SEPARABLE,
 )  # conditions that the sentences themselves are about
+
+
+DIFFER = f"{two_of(2)} both prove this much and have different answers"  # what a certified lab has shown to be rare
 
 
 def error_words(result: Result, protocol: Protocol) -> str:
@@ -43,18 +37,14 @@ def error_words(result: Result, protocol: Protocol) -> str:
     plan = protocol.plan
     if isinstance(plan, LatticePlan):
         return f"Error: {lattice_error(result, plan)}."
-    rounding, settling, verdict = result.rounding, result.settling, result.verdict
     if result.measured is not None:
         return f"Error: {_measured_error(result.measured)}."
     more = _reference(protocol)
-    if (result.proof or settling) is not None:
+    if result.proof is not None:
         hint = "; --measure-error 100 measures the error itself" if plan.measurable else ""
         what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
-        return f"{what}: {_excess_error(result.proof or settling, more)}{hint}."
-    if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
-        return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
-    bounded = result.sound if rounding is None else rounding.accurate
-    if not bounded or result.hypothesis is None:
+        return f"{what}: {_excess_error(result.proof, more)}{hint}."
+    if not result.sound or result.hypothesis is None:
         return f"Error: no bound is proven{' (-v says why)' if [*_broken_conditions(result)] else ''}."
     sure = confidence(protocol.parameter("delta"))
     return f"Error: at most {at_most(plan.epsilon, 4)} {more}, with confidence {sure}."
@@ -79,21 +69,20 @@ def _measured_error(error: AnswerError) -> str:
 
 def _reference(protocol: Protocol) -> str:
     """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
-    setting = find(protocol.plan.learner).setting
-    if setting == "realizable" or (setting == "either" and not protocol.parameter("nu")):
+    record, nu = protocol.record, protocol.parameter("nu")
+    if record.setting == "realizable" or (record.setting == "either" and (nu == 0 if record.infers else not nu)):
         return "if some hypothesis makes no error"
     return "more than the best"
 
 
-def _excess_error(settling: Proof | Settling | None, more: str) -> str:
+def _excess_error(proof: Proof, more: str) -> str:
     """How much more often than the best: an estimate, and a bound where it is certified."""
-    assert settling is not None, "asked where something is proven"
-    most = settling.excess_upper
-    estimate = min(max(settling.excess, 0.0), 1.0 if most is None else most)
+    most = proof.excess_upper
+    estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
     told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
     if most is None:
         return f"{told}, an estimate without a bound"
-    return f"{told}, {confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
+    return f"{told}, {confidence(min(1.0, 2 * proof.beta))} interval 0 to {at_most(most, 4)}"
 
 
 def _broken_conditions(result: Result) -> Iterator[str]:
@@ -108,24 +97,19 @@ def proof_words(result: Result, protocol: Protocol) -> str:
     if verdict is None:
         return _no_proof(result, plan, protocol.parameter("rho"))
     if not verdict.certified:
-        return f"{uncertified_words(verdict, result, plan)}{_tolerance_words(result, protocol)}"
+        return f"{uncertified_words(verdict, result)}{_tolerance_words(result, protocol)}"
     if isinstance(plan, LatticePlan):
         return f"Certified: {lattice_proof(result, plan)}."
-    if result.settling is not None:
-        return _settled_proof(result.settling, plan)
     if isinstance(result.proof, HandicapProof):
         return _handicap_proof(result.proof, plan, protocol)
     proven = 0.0 if result.proven is None else result.proven.rho_proven
-    fixed = f" {_fixed_words(plan)}" if result.rounding is not None and result.rounding.fixed else ""
-    return (
-        f"Certified: the chance that {difference_words(plan)} is at most {at_most(proven)}{_assumptions(plan)}.{fixed}"
-    )
+    return f"Certified: the chance that {DIFFER} is at most {at_most(proven)}."
 
 
 def _no_proof(result: Result, plan: Plan, rho: float) -> str:
     """Of a learner that does not prove anything of its own runs."""
     record, broken = find(plan.learner), [*_broken_conditions(result)]
-    helps = f"What helps: --learner {'settled-cal' if record.setting == 'realizable' else 'settled'}, which proves it."
+    helps = "What helps: --learner handicap, which proves it."
     if not record.replicable:
         return f"Not certified: {plan.learner} does not promise that labs agree. {helps}"
     if broken:
@@ -137,28 +121,13 @@ def _no_proof(result: Result, plan: Plan, rho: float) -> str:
     )
 
 
-def uncertified_words(verdict: Verdict, result: Result, plan: Plan) -> str:
+def uncertified_words(verdict: Verdict, result: Result) -> str:
     """Why a lab has not proven enough, what would help, and what is estimated beside proofs."""
     sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
-    if result.rounding is not None:
-        return sentence + _prediction(result.rounding, plan)
-    if result.settling is not None:
-        same = f"{percent(result.settling.agreement_estimate)} of cases"
-        return f"{sentence} Estimate, not a proof: another lab with such a pool has the same answer in {same}."
     if result.enclosing is not None and not result.enclosing.enclosed:
         differs = about(result.enclosing.rho_predicted)
         return f"{sentence} Predicted, not proven: another lab differs with probability {differs}."
     return sentence
-
-
-def _prediction(rounding: Rounding, plan: Plan) -> str:
-    if rounding.rho_predicted is not None:
-        labs = plan.labs if isinstance(plan, RoundedPlan) else 2
-        differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
-        return f" Predicted: {differs} with probability {about(rounding.rho_predicted)}."
-    if rounding.far_apart:
-        return " How often another lab differs is not predicted: the hypotheses left are too far apart."
-    return ""
 
 
 def lattice_proof(result: Result, plan: LatticePlan) -> str:
@@ -172,16 +141,6 @@ def lattice_proof(result: Result, plan: LatticePlan) -> str:
         )
     differ, bound = f"{two_of(plan.labs)} both prove this much and have different answers", at_most(found.rho_proven)
     return f"the chance that {differ} is at most {bound}, {supposed}"
-
-
-def _settled_proof(settling: Settling, plan: Plan) -> str:
-    v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
-    ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
-    return (
-        f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. The chance "
-        f"that {two_of(settling.labs)} are both certified and have different answers is at most "
-        f"{at_most(settling.rho_proven)}{_assumptions(plan)}."
-    )
 
 
 def _handicap_proof(proof: HandicapProof, plan: Plan, protocol: Protocol) -> str:
@@ -208,47 +167,9 @@ def _tolerance_words(result: Result, protocol: Protocol) -> str:
     )
 
 
-def _assumptions(plan: Plan) -> str:
-    """What a proof takes for granted."""
-    return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""
-
-
-def _fixed_words(plan: Plan) -> str:
-    """What is certain of this string, and as far as what."""
-    words = "Fixed: with this string every certified lab returns this answer"
-    if not plan["delta_A"]:
-        return f"{words}{_assumptions(plan)}."
-    lost = at_most(plan["labs"] * plan["delta_A"])
-    return f"{words}, unless one of {plan.integer('labs')} has lost the best hypothesis (probability at most {lost})."
-
-
-def difference_words(plan: Plan) -> str:
-    """What a certified lab has shown to be rare."""
-    if not isinstance(plan, RoundedPlan):
-        pair = two_of(2)
-    elif plan.yardstick is None:
-        pair = two_of(plan.labs)
-    else:
-        labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
-        pair = f"two of {labs} labs with this yardstick"
-    return f"{pair} both prove this much and have different answers"
-
-
 def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
     """What else a run can tell."""
-    settling = result.settling
-    if settling is not None:
-        assert result.hypothesis is not None, "settled always has an answer"
-        place = "first" if settling.place == 0 else f"number {settling.place + 1}"
-        yield (
-            f"{protocol.recipe.describe(result.hypothesis)} is {place} in the shared order; "
-            f"{count(settling.scanned, 'item')} {plural(settling.scanned, 'was', 'were')} looked at, labels were asked for "
-            f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them."
-        )
-        if not settling.certified:
-            doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
-            yield f"The level asked for is {settling.beta:.3g}, and {doubt} proven."
-    elif isinstance(result.proof, HandicapProof):
+    if isinstance(result.proof, HandicapProof):
         yield from _handicap_details(result.proof, result, protocol)
     elif result.enclosing is not None:
         yield lattice_details(result.enclosing)

@@ -52,9 +52,8 @@ def verify_command(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate, or a confirmation")],
     pool: Annotated[Path | None, typer.Option(help="the lab's pool: masses and scores are recomputed")] = None,
     journal: Annotated[str | None, typer.Option(help="the lab's journal: the whole run is replayed")] = None,
-    yardstick: Annotated[
-        Path | None,
-        typer.Option(help="the published file that distances were measured on: what is proven is recomputed"),
+    public: Annotated[
+        Path | None, typer.Option(help="the public table that handicaps were made from: they are computed again")
     ] = None,
     registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
@@ -80,14 +79,11 @@ def verify_command(
         return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
     if confirmed:
-        _refuse_for_confirmation(certificate, html, yardstick, registration)
-    check = verify_confirmation if confirmed else partial(verify, yardstick=yardstick)
+        _refuse_for_confirmation(certificate, html, registration)
+    check = verify_confirmation if confirmed else partial(verify, public=public)
     verdict = check(content)
     if verdict.valid and pool is not None:
         protocol = Protocol.of((content if confirmed else content["body"])["protocol"])
-        if protocol.measures_on_file and yardstick is None and not confirmed:
-            named = protocol.content["yardstick"]["file"]
-            raise BadUsage(f"distances were measured on {named}, published with the protocol: give --yardstick FILE")
         with reading(pool) as update:
             lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
             if lab.sharded:  # what their table of contents says is not what they hold
@@ -130,12 +126,10 @@ def _check_words(check: Check) -> str:
     return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
 
 
-def _refuse_for_confirmation(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
+def _refuse_for_confirmation(file: Path, html: Path | None, registration: Path | None) -> None:
     """Refuse what a confirmation does not have."""
     if html is not None:
         raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
-    if yardstick is not None:
-        raise BadUsage(f"{file} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
     if registration is not None:
         raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
 
@@ -153,9 +147,6 @@ def compare_command(
     certificates: Annotated[
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
     ],
-    yardstick: Annotated[
-        Path | None, typer.Option(help="the published file that distances were measured on, where it is one")
-    ] = None,
     registration: RegistrationFiles = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -172,7 +163,7 @@ def compare_command(
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
         certificate = read_either(path)
-        check = verify_confirmation if certificate["schema"] == CONFIRMATION else partial(verify, yardstick=yardstick)
+        check = verify_confirmation if certificate["schema"] == CONFIRMATION else verify
         verdict = check(certificate)
         if not verdict.valid:
             wrong = verdict.failed[0]

@@ -41,20 +41,13 @@ WHY = {
         "How often two labs that both prove their answer may have different models: .1 is one pair in ten; a smaller one "
         "takes a few more labels."
     ),
-    "--items": "How many items each lab uses; all labs the same number.",
     "--seed": "The published random text that all labs share; best drawn in public, otherwise drawn now.",
     "--public": (
         "FILE:COLUMN of 50 to 200 labelled items that belong to no lab: they put good models first, which saves labels; "
         "none is allowed."
     ),
 }
-LEARNER_WORDS = {
-    "settled": "proves its answer whatever the models' errors are",
-    "settled-cal": "takes fewer labels, but only if some model is never wrong",
-    "settled-distance": "for rules on features: counts distances without labels",
-    "rounded-a2": "measures on unlabelled items; proves less of models than settled",
-    "rounded-cal": "the same, if some model is never wrong",
-}
+LEARNER_WORDS = {"handicap": "proves its answer whatever the models' errors are"}
 DRAWN, UNKNOWN, NONE = "drawn now", "unknown", "none"  # replies that stand for no value of one's own
 
 

@@ -215,9 +215,12 @@ class PrivateRandomness:
         other._secret = _child_secret(self._secret, name)
         return other
 
-    def permutation(self, count: int) -> Indices:
-        """A uniform order of `count` items, from raw words alone, so that a journal replays on any version."""
-        return np.argsort(_words(self._secret, ("permutation",), 0, count), kind="stable").astype(np.int64)
+    def permutation(self, count: int, *, after: int = 0) -> Indices:
+        """A uniform order of `count` items, from raw words alone, so that a journal replays on any version.
+
+        Items that come `after` others have words of their own.
+        """
+        return np.argsort(_words(self._secret, ("permutation",), after, count), kind="stable").astype(np.int64)
 
     def generator(self, *name: str | int) -> np.random.Generator:
         """A NumPy generator for simulations under a `name`, started afresh at every call."""

@@ -118,7 +118,7 @@ def claim_of(
 
 
 def usual_level(protocol: Protocol) -> Fraction:
-    """β where the protocol has one, as those of settled runs do, otherwise δ."""
+    """β where the protocol has one, as those of handicap do, otherwise δ."""
     numbers = {number.name: Fraction(number.value) for number in protocol.plan.numbers}
     return numbers.get("beta", fraction(protocol.parameter("delta")))
 

@@ -1,4 +1,9 @@
-"""A lab's pool: its items in the order of their ids, and the fingerprint of both."""
+"""A lab's pool: its items in the order of their ids, and the fingerprint of both.
+
+A pool may grow. It consists of parts then: the rows that its table had at first, those that were added later, and so on. A
+part is scanned to its end before the next, in an order of its own, so a run on a longer pool goes on where that on the
+shorter one had ended.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +11,33 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replical.classes.base import Items, is_listed
+from replical.classes.base import Indices, Items, is_listed
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.classes.table import digest
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
+from replical.errors import BadTable
 from replical.pools.pool import Pool
 
 if TYPE_CHECKING:
     from replical.core.parallel import Workers
 
 Progress = Callable[[int, int], None]  # how much is done, and how much there is
+
+
+class Part(NamedTuple):
+    """So many items that came together, and the fingerprint of a pool of them alone."""
+
+    items: int
+    fingerprint: str
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,12 +54,18 @@ class LabPool:
         What the class sees of them.
     fingerprint
         A hash of ids and items, whatever the file's format or order of rows.
+    rows
+        In which row of its table each item stands; None where that is not known.
+    parts
+        What it consists of, in the order of rows; empty while it has never grown.
     """
 
     recipe: Recipe
     ids: tuple[str, ...]
     items: Items
     fingerprint: str
+    rows: Indices | None = None
+    parts: tuple[Part, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -74,10 +95,56 @@ class LabPool:
         found = pool_fingerprint(self.ids, self.items, lambda done: tell(done, len(self)))
         return replace(self, fingerprint=found)
 
+    def divide(self, known: Sequence[Part]) -> LabPool:
+        """The same pool in the parts that are `known` and, where it has more rows than they have, one more.
+
+        Raises
+        ------
+        BadTable
+            If items of a known part are lost, changed or in other rows.
+        """
+        if len(known) == 1 and known[0] == (len(self), self.fingerprint):
+            return self
+        ends = list(accumulate(part.items for part in known))
+        if ends[-1] > len(self):
+            raise BadTable(f"it had {ends[-1]:,} items and has {len(self):,} now: bring back the rows that are missing")
+        if self.rows is None:
+            raise BadTable("shards cannot grow: use a table, with its new rows at the end")
+        numbers, parts = np.searchsorted(ends, self.rows, side="right"), list(known)
+        for number, part in enumerate(known):
+            if self._part(numbers == number) != part:
+                rows = f"rows {ends[number] - part.items + 1:,} to {ends[number]:,}"
+                raise BadTable(
+                    f"the {part.items:,} items with the fingerprint {part.fingerprint[:23]} are not what stands in its "
+                    f"{rows} now: keep old rows as they were and add new ones at the end"
+                )
+        if ends[-1] < len(self):
+            parts.append(self._part(numbers == len(known)))
+        return replace(self, parts=tuple(parts))
+
+    def _part(self, mask: NDArray[np.bool_]) -> Part:
+        """Those marked, as a pool of their own."""
+        places = np.flatnonzero(mask)
+        ids = [self.ids[place] for place in places.tolist()]
+        return Part(len(ids), pool_fingerprint(ids, self.items[places], lambda done: None))
+
+    @property
+    def _ends(self) -> list[int]:
+        """Where parts end that others follow."""
+        return list(accumulate(part.items for part in self.parts))[:-1]
+
+    def order(self, private: PrivateRandomness) -> Indices:
+        """The items in this lab's order, which is `private`: part by part."""
+        if self.rows is None or not self._ends:
+            return private.permutation(len(self))
+        parts = np.split(np.argsort(self.rows, kind="stable"), self._ends)
+        order = [np.sort(part)[private.permutation(len(part), after=after)] for part, after in zip(parts, (0, *self._ends), strict=True)]
+        return np.concatenate(order)
+
     def pool(self, private: PrivateRandomness) -> Pool:
         """The pool in this lab's order, which is `private`."""
-        everything, order = np.arange(len(self), dtype=np.int64), private.permutation(len(self))
-        return Pool.in_order(self.recipe.C, self.items, everything, order, self._predictions)
+        everything, order = np.arange(len(self), dtype=np.int64), self.order(private)
+        return Pool.in_order(self.recipe.C, self.items, everything, order, self._predictions, self._ends)
 
 
 def pool_fingerprint(ids: Sequence[str], items: Items, progress: Callable[[int], None]) -> str:

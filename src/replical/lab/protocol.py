@@ -8,12 +8,12 @@ published answer of a protocol that a lab wants to see confirmed on its own item
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replical.classes.base import Items, Label, is_listed, label_set
+from replical.classes.base import Label, is_listed, label_set
 from replical.classes.catalogue import recipe
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
@@ -23,14 +23,13 @@ from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_li
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadProtocol
 from replical.lab.preference import PUBLIC, check_public, handicaps_of, prior_section
-from replical.lab.schema import PLAIN, SECTIONS, check_shape, read_items, yardstick_of
+from replical.lab.schema import PLAIN, SECTIONS, check_shape
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.handicap.confirm import Confirm, ConfirmPlan
 from replical.learners.handicap.handicaps import Handicaps
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
-from replical.pools.yardstick import Yardstick
 
 # Keys of a prior beside its kind.
 _PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", *PUBLIC)}
@@ -44,8 +43,6 @@ class Protocol:
     ----------
     content
         What the file says, checked by `Protocol.of`.
-    measured_on
-        The items of its yardstick, where that is a file; None if it has none, or it was not read.
 
     Examples
     --------
@@ -53,17 +50,16 @@ class Protocol:
     ...     "schema": "replical.protocol/1", "seed": "published",
     ...     "class": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
     ...     "labels": {"values": ["no", "yes"]},
-    ...     "learner": {"name": "rounded-a2", "epsilon": .05, "delta": .05, "rho": .1}})
+    ...     "learner": {"name": "handicap", "epsilon": .05, "delta": .05, "rho": .1}})
     >>> len(protocol.recipe.C), protocol.plan.learner, protocol.fingerprint[:15]
-    (2, 'rounded-a2', 'sha256:0d387517')
+    (2, 'handicap', 'sha256:0d387517')
     """
 
     content: Mapping[str, Any]
-    measured_on: Items | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any], *, yardstick: Path | None = None) -> Protocol:
-        """Check everything that the `content` of a protocol says; `yardstick` is the file it measures on, if it is one.
+    def of(cls, content: Mapping[str, Any]) -> Protocol:
+        """Check everything that the `content` of a protocol says.
 
         Raises
         ------
@@ -72,10 +68,6 @@ class Protocol:
         """
         check_shape(content)
         protocol = cls(content)
-        if yardstick is not None:
-            if not protocol.measures_on_file:
-                raise BadProtocol(f"the protocol measures distances on no file: leave out the yardstick {yardstick}")
-            protocol = cls(content, read_items(yardstick, content["yardstick"], protocol.recipe))
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
         _check_many(protocol)
         try:
@@ -95,7 +87,7 @@ class Protocol:
         """
         content = read_toml(path, what="the protocol", refuse=BadProtocol)
         try:
-            return cls.of(_with_candidates(content, path.parent), yardstick=_yardstick_path(content, path.parent))
+            return cls.of(_with_candidates(content, path.parent))
         except BadProtocol as error:
             raise BadProtocol(f"{path}: {error}") from error
 
@@ -144,9 +136,7 @@ class Protocol:
     @property
     def labs_most(self) -> int | None:
         """K, where the promise is about so many labs together; None where it is about any two of them."""
-        own = "yardstick" not in self.content  # where the plan for two labs does not say so
-        said = self.parameter("labs") if own else None
-        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), said)
+        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), None)
 
     @cached_property
     def shared(self) -> SharedRandomness:
@@ -162,18 +152,6 @@ class Protocol:
     def prior(self) -> Prior:
         """How the shared order prefers hypotheses."""
         return _prior(self.content, self.recipe)
-
-    @property
-    def measures_on_file(self) -> bool:
-        """Are distances measured on published items in a file?"""
-        return bool(self.content.get("yardstick", {}).get("source") == "file")
-
-    @cached_property
-    def yardstick(self) -> Yardstick | None:
-        """The public items distances are measured on; None where every lab measures on its own."""
-        if "yardstick" not in self.content:
-            return None
-        return yardstick_of(self.content["yardstick"], self.recipe, self.shared, self.measured_on)
 
     @property
     def preference(self) -> Mapping[str, Any]:
@@ -196,8 +174,7 @@ class Protocol:
     def options(self) -> dict[str, Any]:
         """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere."""
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
-        measured: dict[str, Any] = {} if self.yardstick is None else {"yardstick": self.yardstick}
-        measured |= {} if self.recipe.losses is None else {"losses": self.recipe.losses}
+        measured: dict[str, Any] = {} if self.recipe.losses is None else {"losses": self.recipe.losses}
         measured |= {} if self.handicaps is None else {"handicaps": self.handicaps}
         return section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
@@ -293,13 +270,6 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
         candidates.append(candidate)
     rest = {key: value for key, value in section.items() if key not in ("file", "digest")}
     return content | {"class": rest | {"candidates": candidates}}
-
-
-def _yardstick_path(content: dict[str, Any], folder: Path) -> Path | None:
-    """The file of public items that stands beside the protocol, if it names one."""
-    section = content.get("yardstick")
-    named = section.get("file") if isinstance(section, dict) and section.get("source") == "file" else None
-    return folder / named if isinstance(named, str) else None
 
 
 def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:

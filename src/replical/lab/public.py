@@ -64,7 +64,6 @@ class PublicSample:
         places = self.prior.places
         assert places is not None, "an order by errors is strict"
         return {
-            "kind": "order",
             "order": places.argsort().tolist(),
             "public": self.items.fingerprint,
             "public_items": len(self),
@@ -106,9 +105,9 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
     >>> from replical import Protocol, read_pool
     >>> said = {"schema": "replical.protocol/1", "seed": "s", "labels": {"values": ["no", "yes"]},
     ...     "class": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
-    ...     "learner": {"name": "settled", "epsilon": .1, "delta": .1, "rho": .1}}
+    ...     "learner": {"name": "handicap", "epsilon": .1, "delta": .1, "rho": .1}}
     >>> table = {"id": [1, 2], "label": ["no", "yes"], "a": ["yes", "yes"], "b": ["no", "yes"]}
-    >>> said["prior"] = read_public(table, "label", Protocol.of(said).recipe).section
+    >>> said["handicap"] = {"from": "order"} | read_public(table, "label", Protocol.of(said).recipe).section
     >>> protocol = Protocol.of(said)
     >>> try:
     ...     check_apart(protocol, table, read_pool({"id": [2, 3], "a": ["no", "no"], "b": ["yes", "no"]}, protocol.recipe))
@@ -116,6 +115,17 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
     ...     print(str(error)[:47])
     1 of 2 items of the pool is in the public table
     """
+    sample, name = check_made(protocol, source), name_of(source)
+    both = set(sample.ids) & set(lab.ids)
+    if both:
+        raise BadTable(
+            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'is', 'are')} in the public table {name}, "
+            f"e.g. {min(both)!r:.60}: take those rows out of the pool, the order must not depend on items that a lab scans"
+        )
+
+
+def check_made(protocol: Protocol, source: Any) -> LabPool:
+    """The items of the public table that the protocol's order or cover was made from; refuse another table or order."""
     name = name_of(source)
     if protocol.public is None:
         raise BadProtocol(
@@ -136,12 +146,7 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
             f"the protocol's order is not the one that {name} makes (fewest errors first, ties by name): it was changed, so "
             "ask whoever published it"
         )
-    both = set(sample.ids) & set(lab.ids)
-    if both:
-        raise BadTable(
-            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'is', 'are')} in the public table {name}, "
-            f"e.g. {min(both)!r:.60}: take those rows out of the pool, the order must not depend on items that a lab scans"
-        )
+    return sample
 
 
 def cover_section(items: LabPool, shared: SharedRandomness, radius: float) -> dict[str, Any]:

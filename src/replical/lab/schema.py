@@ -1,10 +1,9 @@
 """The shape of a protocol: which keys and sections it has, of which type their values are, and what some sections mean.
 
 It is read strictly: a key it may not have is an error that names it. Names of labs are one text each, as `replical run
---lab` says them. [yardstick] says which public items labs measure distances on. Cuts of thresholds may be quantiles of a
-public table: thresholds on the real line are infinitely many, cuts at quantiles of public rows are a finite list in their
-place, and the best of them errs little more than the best cut of all if the rows are draws from the population of the labs
-(claim: docs/claims/finite.md).
+--lab` says them. Cuts of thresholds may be quantiles of a public table: thresholds on the real line are infinitely many,
+cuts at quantiles of public rows are a finite list in their place, and the best of them errs little more than the best cut
+of all if the rows are draws from the population of the labs (claim: docs/claims/finite.md).
 """
 
 from __future__ import annotations
@@ -18,21 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.bounds.finite import quantile_loss, step
-from replical.classes.base import Items
-from replical.classes.recipe import Recipe
 from replical.core.canonical import digest_of, is_digest
 from replical.core.files import read_bytes
-from replical.core.randomness import SharedRandomness
-from replical.errors import BadLabel, BadProtocol, BadTable, BadUsage, ValueOutOfRange, remedy
+from replical.errors import BadProtocol, BadTable, BadUsage, ValueOutOfRange, remedy
 from replical.lab.preference import check_preference
 from replical.lab.signatures import is_public_key
-from replical.lab.tables import read_features, read_pool
+from replical.lab.tables import read_features
 from replical.learners.parameters import PARAMETERS
-from replical.pools.yardstick import Yardstick
 
 SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
-SECTIONS = ("class", "labels", "prior", "handicap", "yardstick", "learner", "labs")
+SECTIONS = ("class", "labels", "prior", "handicap", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
 _LABELS = ("values", "weights", "abstain", "price")
 _CANDIDATE = ("name", "digest", "weight")
@@ -69,8 +64,6 @@ def check_shape(content: Mapping[str, Any]) -> None:
     check_preference(content)
     _check_candidates(content["class"])
     check_quantiles(content["class"])
-    if "yardstick" in content:
-        check_yardstick(content["yardstick"])
     if "labs" in content:
         _check_labs(content["labs"])
 
@@ -260,74 +253,3 @@ def check_quantiles(section: Mapping[str, Any]) -> None:
     loss = quantile_loss(about["rows"], about["bins"], about["level"])
     if abs(loss - about["loss"]) > _NEAR:
         raise BadProtocol(f"the loss of these quantiles is {loss}, and the protocol says {about['loss']}")
-
-
-# Keys of a yardstick beside its source.
-_YARDSTICK_KEYS: dict[str, tuple[str, ...]] = {"cells": (), "string": ("items",), "file": ("file", "items", "digest")}
-_TYPES = {"items": int, "file": str, "digest": str}
-# Which definition of replicability is met (docs/claims/yardstick.md).
-MEANING = {
-    "cells": "labs share nothing but the string, as the paper's definition asks",
-    "string": "labs share nothing but the string, of which the items are a part, as the paper's definition asks",
-    "file": "labs share the string and these items, which is more than the paper's definition allows; the promise holds "
-    "whatever they are, if they were published before the string was known",
-}
-
-
-def check_yardstick(section: Mapping[str, Any]) -> None:
-    """Refuse a section that says something it may not say, or lacks something."""
-    source = section.get("source")
-    if not isinstance(source, str) or source not in _YARDSTICK_KEYS:
-        raise BadProtocol(f"[yardstick] needs a source, one of {', '.join(_YARDSTICK_KEYS)}; got {source!r:.40}")
-    for key, value in section.items():
-        if key != "source" and key not in _YARDSTICK_KEYS[source]:
-            raise BadProtocol(f"a yardstick of source {source!r} has no key {key!r:.40}")
-        if isinstance(value, bool) or not isinstance(value, _TYPES.get(key, str)):
-            raise BadProtocol(
-                f"{key} of the yardstick must be a {'whole number' if key == 'items' else 'text'}, got {value!r}"
-            )
-    for key in _YARDSTICK_KEYS[source]:
-        if key not in section:
-            raise BadProtocol(f"a yardstick of source {source!r} needs the key {key!r}")
-    if section.get("items", 1) < 1:
-        raise BadProtocol(f"a yardstick has at least 1 item, got items = {section['items']}")
-
-
-def yardstick_of(
-    section: Mapping[str, Any], recipe: Recipe, shared: SharedRandomness, items: Items | None
-) -> Yardstick:
-    """The yardstick that a section names; `items` are those of its file, where that has been read."""
-    if section["source"] == "cells":
-        return Yardstick.cells(recipe.C)
-    if section["source"] == "string":
-        return Yardstick.drawn(recipe.C, section["items"], shared)
-    if items is not None:
-        return Yardstick.cells(recipe.C, items)
-
-    def missing() -> Items:
-        raise BadProtocol(
-            f"distances are measured on {section['file']}, which was published with the protocol: give that file with "
-            "--yardstick"
-        )
-
-    return Yardstick.lazy(recipe.C, section["items"], missing)
-
-
-def file_section(file: Path, name: str, recipe: Recipe) -> dict[str, Any]:
-    """What a protocol says of a `file` of public items that it calls by this `name`."""
-    table = read_pool(file, recipe)
-    return {"source": "file", "file": name, "items": len(table), "digest": table.fingerprint}
-
-
-def read_items(file: Path, section: Mapping[str, Any], recipe: Recipe) -> Items:
-    """The items of the file that a protocol was published with."""
-    try:
-        table = read_pool(file, recipe)
-    except (BadTable, BadLabel) as error:
-        raise BadProtocol(f"the yardstick {file} cannot be used: {error}") from error
-    if table.fingerprint != section["digest"] or len(table) != section["items"]:
-        raise BadProtocol(
-            f"{file} is not the yardstick that was published (its fingerprint is {table.fingerprint[:23]}, the protocol "
-            f"says {section['digest'][:23]}): give the file as it was, because one chosen after the string proves nothing"
-        )
-    return table.items

@@ -93,7 +93,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     with open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
         reader = _PoolReader(table, recipe, id_column, name_of(source), progress or (lambda done, total: None))
         items = reader.predictions() if recipe.predicts else reader.features()
-    return LabPool(recipe=recipe, ids=reader.ids, items=items, fingerprint=reader.fingerprint(items))
+    found = reader.fingerprint(items)
+    return LabPool(recipe=recipe, ids=reader.ids, items=items, fingerprint=found, rows=reader.rows)
 
 
 class _PoolReader:
@@ -102,6 +103,7 @@ class _PoolReader:
     def __init__(self, table: Table, recipe: Recipe, id_column: str, name: str, progress: Progress) -> None:
         self._table, self._recipe, self._id, self._name, self._progress = table, recipe, id_column, name, progress
         self.ids: tuple[str, ...] = ()
+        self.rows: Indices  # in which row each of them stands
 
     def predictions(self) -> Items:
         """What the candidates say, packed."""
@@ -185,7 +187,8 @@ class _PoolReader:
         for place, (one, two) in enumerate(pairwise(self.ids)):
             if one == two:
                 raise duplicate_id(self._name, one, order[place], order[place + 1])
-        return np.array(order, dtype=np.int64)
+        self.rows = np.array(order, dtype=np.int64)
+        return self.rows
 
     def fingerprint(self, items: Items) -> str:
         """What both have in common with every other form of the same pool."""

@@ -310,7 +310,7 @@ def noisy_verdict(plan: LatticePlan) -> Verdict:
     return Verdict(
         certified=False,
         why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
-        helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
+        helps="choose among a finite list of models instead (learner handicap); what labs would do here is predicted",
     )
 
 

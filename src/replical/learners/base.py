@@ -348,19 +348,6 @@ def masses_condition(pool: AnyPool) -> Condition:
     return Condition(name=MASSES, value=float(pool.exact), bound=1.0, held=pool.exact)
 
 
-@runtime_checkable
-class Prover(Protocol):
-    """A learner whose proof can be made again without labels."""
-
-    def repeatable(self, items: int) -> bool:
-        """Does the proof follow from a pool of so many items and the survivors alone?"""
-        ...
-
-    def prove(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
-        """What these survivors prove on this pool."""
-        ...
-
-
 def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
     """Refuse a plan that was made for another learner."""
     if not isinstance(plan, kind):

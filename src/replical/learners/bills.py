@@ -14,7 +14,6 @@ from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.catalogue import LEARNERS, Record, find
 from replical.learners.plan import Number, Setting
 from replical.learners.planning import plan
-from replical.pools.yardstick import Yardstick
 
 ABSURD = 10**6  # labels nobody has ever asked experts for
 
@@ -48,14 +47,11 @@ def bills(
     learner: str | None = None,
     *,
     pool: str = "exact",
-    yardstick: Yardstick | None = None,
-    labs: int = 2,
     noisy: bool = False,
 ) -> list[Bill]:
     """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
 
-    With a `yardstick` those that round measure distances on it, and promise as much to so many `labs` together. Where
-    labels may be wrong though nobody says how often (`noisy`), none are inferred.
+    Where labels may be wrong though nobody says how often (`noisy`), none are inferred.
 
     Examples
     --------
@@ -64,7 +60,7 @@ def bills(
     ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
     records = LEARNERS.values() if learner is None else (find(learner),)
-    return [_bill(setting, record, name, pool, yardstick, labs, noisy) for record in records for name in record.plans]
+    return [_bill(setting, record, name, pool, noisy) for record in records for name in record.plans]
 
 
 def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
@@ -87,9 +83,7 @@ def all_agree(labs: int, rho: float) -> float:
     return max(0.0, float(1 - (labs - 1) * Fraction(repr(float(rho)))))
 
 
-def _bill(
-    setting: Setting, record: Record, name: str, pool: str, yardstick: Yardstick | None, labs: int, noisy: bool
-) -> Bill:
+def _bill(setting: Setting, record: Record, name: str, pool: str, noisy: bool) -> Bill:
     bill = Bill(learner=record.id, plan=name, applies=False, replicable=record.replicable)
     if record.setting == "realizable" and setting.nu:
         return replace(bill, note=f"assumes that some hypothesis makes no error; nu = {setting.nu:g} says otherwise")
@@ -97,20 +91,18 @@ def _bill(
         return replace(bill, note="for noisy labels: give nu, an upper bound on the error of the best hypothesis")
     if setting.theta is None and record.active:
         return replace(bill, note="needs the disagreement coefficient: give theta")
-    measured_on = yardstick if record.rounds else None
     try:
         learner_plan = plan(
             record.id,
-            setting.n if measured_on is None else measured_on.C,
+            setting.n,
             epsilon=setting.epsilon,
             delta=setting.delta,
             rho=setting.rho,
             theta=setting.theta,
             nu=None if record.infers and (noisy or setting.nu) else setting.nu or 0.0,
             name=name,
-            pool="finite" if record.rounds else pool,
-            yardstick=measured_on,
-            labs=(labs if measured_on is not None else setting.labs) if record.uses("labs") else None,
+            pool=pool,
+            labs=setting.labs if record.uses("labs") else None,
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))
@@ -124,7 +116,7 @@ def _bill(
 
 def _why_absurd(record: Record, name: str, *, noisy: bool, note: str) -> str:
     """Why nobody can pay a bill, and what would lower it."""
-    why = f"it grows with {record.grows_with[noisy]}; raise rho or round instead"
+    why = f"it grows with {record.grows_with[noisy]}; raise rho, or take the learner handicap"
     if name == "paper":
         why = "the paper's sizes grow with 1/rho^4 and (ln n)^2; take the plan tight"
     if record.boosts:

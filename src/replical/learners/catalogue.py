@@ -69,8 +69,6 @@ class Record:
         Does a lab end with what it has proven of its own replicability?
     weighs
         Does its proof hold for losses other than errors?
-    rounds
-        Does it shrink a version space and round without labels, measuring distances on a finite pool?
     infers
         Does it infer labels where `nu` is 0, and take no other `nu`?
     lists
@@ -111,7 +109,6 @@ class Record:
     paper_options: frozenset[str] = frozenset()
     certifies: bool = False
     weighs: bool = False
-    rounds: bool = False
     infers: bool = False
     lists: bool = True
     shrinks: bool = True
@@ -160,7 +157,6 @@ class Record:
 
 
 _SIZES = frozenset({"k_loop", "k_final"})
-_ROUND = frozenset({"items", "kappa", "a", "b", "labs"})
 
 # Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
 # the colour of its base. No two learners have one marker, so that pictures can be read without colours too.
@@ -250,7 +246,7 @@ _REPLICABLE_ERM = Record(
         paper=("replicable_passive", "replicable_passive_agnostic"),
         ours=("replicable_passive_tight", "replicable_passive_agnostic_tight"),
     ),
-    instead="settled-distance",
+    instead="handicap",
     colour="#CC79A7",
     marker="^",
 )
@@ -267,7 +263,7 @@ _REPLICA2 = Record(
     parent="a2-rounds",
     grows_with=(_NOISY_LABELS, _NOISY_LABELS),
     bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
-    instead="settled-distance",
+    instead="handicap",
     colour="#8C2D04",
     marker="X",
 )
@@ -285,84 +281,9 @@ _REPLICAL = Record(
     parent="cal-rounds",
     grows_with=("(ln n)^3/(rho^2)", "(ln n)^3/(rho^2)"),  # ε cancels: the last sample is asked in DIS(V) only
     bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
-    instead="settled-cal",
+    instead="handicap",
     colour="#D55E00",
     marker="D",
-)
-_ROUNDED_CAL = Record(
-    id="rounded-cal",
-    learner="replical.learners.rounded.learner:Rounded",
-    setting="realizable",
-    replicable=True,
-    active=True,
-    certifies=True,
-    rounds=True,
-    paper=None,
-    tight="replical.learners.rounded.plan:cal",
-    needs=frozenset({"rho"}),
-    options=_ROUND | {"query"},
-    parent="cal",
-    bounds=Bounds(paper=("replical", None), scanning=True),
-    colour="#009E73",
-    marker="*",
-)
-_ROUNDED_A2 = Record(
-    id="rounded-a2",
-    learner="replical.learners.rounded.learner:Rounded",
-    setting="agnostic",
-    replicable=True,
-    active=True,
-    certifies=True,
-    rounds=True,
-    paper=None,
-    tight="replical.learners.rounded.plan:a2_betting",
-    needs=frozenset({"rho"}),
-    options=_ROUND | {"batch"},
-    parent="a2",
-    bounds=Bounds(paper=("replica2", "replica2")),
-    colour="#00614A",
-    marker="P",
-)
-
-_SETTLED = Record(
-    id="settled",
-    learner="replical.learners.settled.learner:Settled",
-    setting="agnostic",
-    replicable=True,
-    active=True,
-    certifies=True,
-    weighs=True,
-    shrinks=False,  # who is compared depends on what was heard, and may come back
-    paper=None,
-    tight="replical.learners.settled.plan:settled",
-    needs=frozenset({"rho"}),
-    options=frozenset({"a", "b", "batch", "labs"}),
-    parent="a2",
-    bounds=Bounds(paper=("replica2", "replica2")),
-    colour="#332288",
-    marker="H",
-)
-_SETTLED_CAL = replace(
-    _SETTLED,
-    id="settled-cal",
-    learner="replical.learners.settled.learner:SettledCAL",
-    setting="realizable",
-    weighs=False,
-    tight="replical.learners.settled.plan:settled_cal",
-    parent="cal",
-    bounds=Bounds(paper=("replical", None)),
-    colour="#7F74C9",
-    marker=".",
-)
-_SETTLED_DISTANCE = replace(
-    _SETTLED,
-    id="settled-distance",
-    learner="replical.learners.settled.distance:SettledDistance",
-    weighs=False,
-    shrinks=True,
-    tight="replical.learners.settled.plan:settled_distance",
-    colour="#882255",
-    marker="$\\spadesuit$",
 )
 _HANDICAP = Record(
     id="handicap",
@@ -410,11 +331,6 @@ _ALL = (
     _REPLICABLE_ERM,
     _REPLICA2,
     _REPLICAL,
-    _ROUNDED_CAL,
-    _ROUNDED_A2,
-    _SETTLED,
-    _SETTLED_CAL,
-    _SETTLED_DISTANCE,
     _HANDICAP,
     _boost(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boost(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
@@ -443,19 +359,15 @@ UNLISTED: dict[str, Record] = {
 }
 
 
-def standard_learner(*, models: bool, noiseless: bool, lists: bool = True) -> str:
-    """The learner to take where nobody says: for candidate models, or for rules on features, with labels that err or not.
-
-    Where the class is no list, there is one learner.
+def standard_learner(*, lists: bool = True) -> str:
+    """The learner to take where nobody says; where the class is no list, there is one learner.
 
     Examples
     --------
-    >>> standard_learner(models=True, noiseless=False), standard_learner(models=False, noiseless=True)
-    ('settled', 'settled-cal')
+    >>> standard_learner(), standard_learner(lists=False)
+    ('handicap', 'lattice')
     """
-    if not lists:
-        return "lattice"
-    return "settled" if models else "settled-cal" if noiseless else "settled-distance"
+    return "handicap" if lists else "lattice"
 
 
 def find(learner: str) -> Record:
@@ -463,7 +375,7 @@ def find(learner: str) -> Record:
 
     Examples
     --------
-    >>> find("rounded-a2").parent, sorted(find("cal-rounds").needs)
+    >>> find("handicap").parent, sorted(find("cal-rounds").needs)
     ('a2', ['theta'])
     """
     if learner in UNLISTED:

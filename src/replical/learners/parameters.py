@@ -100,7 +100,7 @@ _ALL = (
     Parameter(
         name="kappa",
         kind="share",
-        help="where A2 stops, a disagreement mass; where Rounded stops uncertified, a slack; at most epsilon",
+        help="where A2 stops: a disagreement mass, at most epsilon",
     ),
     Parameter(name="batch", kind="count", help="items that are open at once (1)", default=1),
     Parameter(
@@ -110,11 +110,8 @@ _ALL = (
         help="what CAL asks next: scan, the next disputed item, or halving",
         default="scan",
     ),
-    Parameter(name="items", kind="count", help="items each lab rounds on, its first in private order"),
-    Parameter(
-        name="a", kind="share", help="start of the range of the shared threshold of rounded and settled learners"
-    ),
-    Parameter(name="b", kind="share", help="end of the range of the shared threshold of rounded and settled learners"),
+    Parameter(name="a", kind="share", help="start of the range of handicap's shared threshold"),
+    Parameter(name="b", kind="share", help="end of the range of handicap's shared threshold"),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
     Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),

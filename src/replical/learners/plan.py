@@ -22,10 +22,9 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.parameters import PARAMETERS
 from replical.pools.pool import AnyPool
-from replical.pools.yardstick import Yardstick
 
-# The answer is the first in the shared order of V, of a ball around its centre, or decided by labels nobody publishes.
-Choice = Literal["survivors", "ball", "labels"]
+# The answer is the first in the shared order of V, or decided by labels nobody publishes.
+Choice = Literal["survivors", "labels"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,8 +212,6 @@ class Task:
         Are masses known, or measured on a finite pool?
     spread
         1/μ for the smallest prior mass μ; n where all are equal.
-    yardstick
-        Public items on which distances are measured, where there are some.
     """
 
     C: HypothesisClass | None
@@ -222,7 +219,6 @@ class Task:
     exact: bool
     noiseless: bool
     spread: Decimal
-    yardstick: Yardstick | None
     epsilon: Decimal
     delta: Decimal
     rho: Decimal
@@ -234,7 +230,6 @@ class Task:
     kappa: Decimal | None
     batch: int
     query: str
-    items: int | None
     a: Decimal | None
     b: Decimal | None
     strings: int | None
@@ -242,7 +237,7 @@ class Task:
     labs: int
 
     def __post_init__(self) -> None:
-        """Refuse a slack with which no answer would be as good as was asked for."""
+        """Refuse a stop with which no answer would be as good as was asked for."""
         if self.kappa is not None and self.kappa > self.epsilon:
             raise ValueOutOfRange(
                 f"kappa must be at most epsilon = {self.epsilon:g}, got {self.kappa:g}: a run that stops there leaves "

@@ -20,8 +20,6 @@ from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
-from replical.learners.settled.plan import BettingPlan
-from replical.pools.yardstick import Yardstick
 
 
 def plan(
@@ -41,13 +39,11 @@ def plan(
     kappa: float | None = None,
     batch: int | None = None,
     query: str | None = None,
-    items: int | None = None,
     a: float | None = None,
     b: float | None = None,
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
-    yardstick: Yardstick | None = None,
     losses: Losses | None = None,
     handicaps: Handicaps | None = None,
     prior: Prior = UNIFORM,
@@ -79,27 +75,20 @@ def plan(
     k_loop, k_final
         Your own sizes in place of the proof's; the result then says which condition they break.
     kappa
-        Where A² stops: at disagreement mass `kappa` instead of `epsilon`. Where Rounded stops uncertified: at slack
-        `kappa`; only by its certificate, the pool's end or the budget if left out. At most `epsilon`.
+        Where A² stops: at disagreement mass `kappa` instead of `epsilon`, at most that.
     batch
         Items A² has open at once, 1 if left out.
     query
         What CAL asks next: ``"scan"``, the next disputed item, or ``"halving"``, the one that splits V most evenly.
-    items
-        Items on which every lab rounds, its first in private order: public. If left out, each lab uses all it has and
-        is certified against the ideal answer, whatever the others have.
     a, b
-        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of Settled's on
-        excess errors, .75 of epsilon and epsilon.
+        Range of the shared threshold of handicap where handicaps follow a public order, .75 of epsilon and epsilon if left
+        out.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
-        Labs that the promise of Settled and Rounded is for, 2 if left out: that any two of them differ has probability at
-        most `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
-    yardstick
-        Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
+        Labs that the promise of handicap is for, 2 if left out: that any two of them differ has probability at most `rho`.
     losses
-        What predictions cost where that is not one for each error: `Losses.of`; for settled alone. `epsilon`, `a` and `b`
+        What predictions cost where that is not one for each error: `Losses.of`; for handicap alone. `epsilon`, `a` and `b`
         are then in costliest errors.
     handicaps
         Where those of handicap come from, if not from `prior` or the string: `Handicaps`.
@@ -128,7 +117,7 @@ def plan(
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
-        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "a": a, "b": b,
+        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "a": a, "b": b,
         "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip
@@ -142,18 +131,12 @@ def plan(
     n = class_size("the number of hypotheses", C if given is None else len(given)) if record.lists else 0  # type: ignore[arg-type]
     if given is not None:
         prior.check(given)
-    if yardstick is not None:
-        _check_yardstick(record, C, yardstick)
     try:
         with decimals():
             exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            draft = make(
-                Task(
-                    C=given, n=n, exact=pool == "exact", noiseless=nu == 0, spread=spread, yardstick=yardstick, **exact
-                )
-            )
+            draft = make(Task(C=given, n=n, exact=pool == "exact", noiseless=nu == 0, spread=spread, **exact))
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
@@ -166,12 +149,14 @@ def plan(
     return _complete(made, record)
 
 
-def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan | HandicapPlan:
+def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> HandicapPlan:
     """A plan that can be for losses other than errors."""
-    if not record.weighs or not isinstance(made, BettingPlan | HandicapPlan):
+    if not record.weighs or not isinstance(made, HandicapPlan):
         raise BadSpec(
-            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
+            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner handicap"
         )
+    if made.noiseless:
+        raise BadSpec("nu = 0 is about errors, all alike: leave out nu, or weights and abstaining")
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
         says = losses.labels + losses.abstains
         raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
@@ -215,20 +200,12 @@ def _check_class(record: Record, C: HypothesisClass | None) -> None:
     if not record.lists and (C is None or is_listed(C)):
         raise BadSpec(
             f"{record.id} rounds directions to the cells of the class linear, and got a list of hypotheses: take the class "
-            "linear, or a learner that chooses from a list, e.g. settled"
+            "linear, or a learner that chooses from a list, e.g. handicap"
         )
 
 
-def _check_yardstick(record: Record, C: HypothesisClass | int, yardstick: Yardstick) -> None:
-    if not record.rounds:
-        raise BadSpec(f"{record.id} measures nothing on a yardstick: leave it out, or take rounded-cal or rounded-a2")
-    if isinstance(C, int | np.integer):
-        raise BadSpec("a plan with a yardstick is for one class: give the class, not its number of hypotheses")
-    yardstick.check(C)
-
-
 _NO_STRICT_PROOF = Condition(
-    name="the shared order is random: with a strict order of preference rho is proven for the rounded learners only",
+    name="the shared order is random: with a strict order of preference rho is proven for handicap only",
     value=0.0,
     bound=1.0,
     held=False,

@@ -12,12 +12,7 @@ from html import escape
 from itertools import accumulate
 from typing import Any, Literal, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from replical.bounds.ranks import agreement_bound
 from replical.classes.base import HypothesisClass
-from replical.classes.prior import Prior
 from replical.core.exact import round_up
 from replical.errors import MissingExtra
 from replical.learners.plan import Condition
@@ -45,12 +40,8 @@ class Result:
         How many labels were asked for; kept by `learn`.
     rounds
         The exchanges in which they were asked for; kept by `learn`.
-    rounding
-        What the lab proved about its own replicability, where the learner does that.
     boosting
         How many runs it took and how often the winner won, where the learner is boosted.
-    settling
-        Whether the answer is proven to be the ideal one, where the learner asks that.
     enclosing
         Whether what is left lies in one cell of a shared lattice, where the learner asks that.
     proof
@@ -61,8 +52,6 @@ class Result:
         What is proven or missing, in words, where the learner proves something.
     measured
         The answer's own error, where it was measured on fresh items.
-    ball
-        The set the shared order chose from, where that is not V.
 
     Examples
     --------
@@ -85,20 +74,17 @@ class Result:
     conditions: tuple[Condition, ...]
     labels: int = 0
     rounds: tuple[Round, ...] = ()
-    rounding: Rounding | None = None
     boosting: Boosting | None = None
-    settling: Settling | None = None
     enclosing: Enclosing | None = None
     confirmation: Confirmation | None = None
     proof: Proof | None = None
     verdict: Verdict | None = None
     measured: AnswerError | None = None
-    ball: NDArray[np.int64] | None = None
 
     @property
     def answer_error(self) -> AnswerError | None:
         """How often the answer errs: measured, or as far as the proof tells; None where nothing is known."""
-        each = self.proof or self.settling
+        each = self.proof
         if self.measured is not None or each is None or each.excess_upper is None:
             return self.measured
         level = min(1.0, 2 * each.beta)
@@ -107,16 +93,10 @@ class Result:
     @property
     def items_scanned(self) -> int | None:
         """Items of the private order that were looked at, those to measure the error included; None for all."""
-        each = self.proof or self.settling
-        if each is None or self.ball is not None:  # distances are measured on all of them
+        if self.proof is None:
             return None
         more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
-        return each.scanned + more
-
-    @property
-    def choices(self) -> NDArray[np.int64]:
-        """The set the shared order chose from."""
-        return self.survivors.indices if self.ball is None else self.ball
+        return self.proof.scanned + more
 
     @property
     def survivors(self) -> VersionSpace:
@@ -177,14 +157,6 @@ class Result:
     @property
     def proven(self) -> Proven | None:
         """What the lab has proven of its own replicability; None where the learner does not do that."""
-        if self.rounding is not None:
-            each = self.rounding
-            return Proven(
-                certified=each.certified,
-                labels_sufficient=each.labels_sufficient,
-                rho_proven=each.rho_proven,
-                rho_predicted=each.rho_predicted,
-            )
         if self.enclosing is not None:
             found = self.enclosing
             return Proven(
@@ -193,13 +165,12 @@ class Result:
                 rho_proven=found.rho_proven,
                 rho_predicted=found.rho_predicted,
             )
-        proof = self.proof or self.settling
-        if proof is None:
+        if self.proof is None:
             return None
         return Proven(
-            certified=proof.certified,
-            labels_sufficient=proof.certified,
-            rho_proven=proof.rho_proven,
+            certified=self.proof.certified,
+            labels_sufficient=self.proof.certified,
+            rho_proven=self.proof.rho_proven,
             rho_predicted=None,
         )
 
@@ -366,146 +337,6 @@ class Proven:
     labels_sufficient: bool
     rho_proven: float
     rho_predicted: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settling:
-    """What a lab knows at the end of a run of Settled.
-
-    Attributes
-    ----------
-    certified
-        Is the answer proven to be the ideal one? Then its excess error is at most `v`.
-    doubt
-        The smallest level at which it would have been: β if certified, 1 if nothing is known.
-    beta
-        The level asked for; `levels` are its parts, lost to rivals and to candidates before the ideal answer.
-    v
-        The shared threshold on the excess error.
-    place
-        The answer's place in the shared order, the first is 0.
-    asked
-        Labels asked for.
-    scanned
-        Items looked at.
-    labs
-        K, how many labs the protocol is for.
-    excess
-        An estimate of the answer's excess error, not a bound.
-    excess_upper
-        A bound on it at the level 2β, at most `v`; None where the answer is not certified.
-    agreement_estimate
-        An estimate of how often another lab with such a pool has the same answer, not a bound.
-    labels_left
-        An estimate of how many more labels a proof takes; None where nothing is missing, or nobody can say.
-    items_left
-        An estimate of how many more items they are found among.
-    """
-
-    certified: bool
-    doubt: float
-    beta: float
-    levels: tuple[float, float]
-    v: Fraction
-    place: int
-    asked: int
-    scanned: int
-    labs: int
-    excess: float
-    excess_upper: float | None
-    agreement_estimate: float
-    labels_left: int | None
-    items_left: int | None
-
-    @property
-    def rho_proven(self) -> float:
-        """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
-        return min(1.0, self.labs * self.doubt)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Rounding:
-    """What a lab knows about its own replicability at the end of a run; each field means one thing only.
-
-    Attributes
-    ----------
-    rho_proven
-        Two labs both prove this much *and* differ with at most this probability.
-    labels_sufficient
-        More labels are not needed: on a large enough pool the bound would be at most ρ.
-    rho_predicted
-        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict, and
-        where survivors are so far apart that nothing can be said: the slack is a or more.
-    certified
-        rho_proven ≤ ρ; where distances are measured on the lab's own items, also that the error bound holds.
-    kappa
-        Slack: items on which a survivor may differ from the centre.
-    kappa_most
-        The largest slack with which the error bound is proven; negative if there is none. None with a yardstick, where
-        the answer itself is judged.
-    accurate
-        Does the error bound hold?
-    accuracy
-        What that is judged by, and what it may be at most: the slack or, with a yardstick, on how many of the lab's own
-        items the answer differs from a survivor; both as shares of them.
-    supports
-        Where uncertified: the ρ this pool could prove with all the labels in the world, and
-    pool_needed
-        about how many items would do for the ρ asked for.
-    scores
-        Items on which each hypothesis of the class differs from the centre.
-    range
-        The interval [a, b] of the shared threshold, as fractions of the items.
-    items
-        How many items the lab rounded on.
-    spent
-        Was the budget of labels used up?
-    fixed
-        With this string every certified lab returns this answer, as sure as no lab loses the best hypothesis. Only ever
-        known with a yardstick.
-    """
-
-    rho_proven: float
-    labels_sufficient: bool
-    rho_predicted: float | None
-    certified: bool
-    kappa: int
-    kappa_most: int | None
-    accurate: bool
-    accuracy: tuple[float, float]
-    supports: float | None
-    pool_needed: int | None
-    scores: NDArray[np.int64]
-    range: tuple[float, float]
-    items: int
-    spent: bool
-    fixed: bool = False
-
-    def difference(self, other: Rounding, prior: Prior) -> float:
-        """How often this lab and `other` differ, over the shared threshold and an order with this `prior`."""
-        if self.items == other.items:
-            a, b = (end * self.items for end in self.range)
-            return agreement_bound(self.scores, other.scores, (a, b), prior).exact
-        return agreement_bound(self.scores / self.items, other.scores / other.items, self.range, prior).exact
-
-    @property
-    def far_apart(self) -> bool:
-        """Is the slack so large that how often labs differ cannot be predicted?"""
-        return self.kappa >= self.range[0] * self.items
-
-    def figures(self) -> dict[str, float | int | bool | None]:
-        """Everything but the scores, for an answer in JSON."""
-        names = (
-            "rho_proven",
-            "labels_sufficient",
-            "rho_predicted",
-            "certified",
-            "accurate",
-            "kappa",
-            "kappa_most",
-            "items",
-        )
-        return {name: getattr(self, name) for name in (*names, "supports", "pool_needed")}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -152,7 +152,13 @@ class Pool:
 
     @classmethod
     def in_order(
-        cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices, predictions: Predictions | None
+        cls,
+        C: HypothesisClass,
+        items: Items,
+        ids: Indices,
+        order: Indices,
+        predictions: Predictions | None,
+        ends: Sequence[int] = (),
     ) -> Pool:
         """A pool whose scan order is known.
 
@@ -168,6 +174,8 @@ class Pool:
             The private order: item numbers, each as often as the item occurs.
         predictions
             What every hypothesis says about every item; None where the class is no list.
+        ends
+            How far the order went before more items were added; each time, if that happened several times.
 
         Returns
         -------
@@ -176,6 +184,7 @@ class Pool:
         """
         pool = cls.__new__(cls)
         pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
+        pool._ends = tuple(ends)
         if predictions is not None:
             pool.predictions = predictions
         return pool
@@ -187,6 +196,7 @@ class Pool:
             raise ValueOutOfRange("a pool needs at least one item, got none")
         self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
         self._unasked: Indices = order[:0]
+        self._ends: tuple[int, ...] = ()
 
     @property
     def order(self) -> Indices:
@@ -200,7 +210,7 @@ class Pool:
 
     def without(self, unasked: Indices) -> Pool:
         """The same pool, whose scan passes over the items `unasked`: they still measure masses, but have no label."""
-        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self._common)
+        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self._common, self._ends)
         pool._unasked = unasked
         return pool
 
@@ -289,7 +299,7 @@ class Pool:
 
     def blocks(self) -> FiniteBlocks:
         """A fresh pass in blocks from the first item of the private order; items nobody can label are scanned too."""
-        return FiniteBlocks(self._order, self._unasked)
+        return FiniteBlocks(self._order, self._unasked, self._ends)
 
     def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
         """The next `most` items of the private order after those `scanned`; what nobody can label is passed over."""

@@ -7,6 +7,7 @@ enter only through multinomial counts, so 10**17 labels cost no more than ten.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -196,10 +197,14 @@ class Blocks(Protocol):
 
 
 class FiniteBlocks:
-    """Blocks of a fixed `order`; items that nobody can label are scanned like any other and never asked."""
+    """Blocks of a fixed `order`; items that nobody can label are scanned like any other and never asked.
 
-    def __init__(self, order: Indices, unasked: Indices) -> None:
+    No block goes beyond one of the `ends`, so a pool to which items are added is scanned as it was before.
+    """
+
+    def __init__(self, order: Indices, unasked: Indices, ends: Sequence[int] = ()) -> None:
         self._order, self._at, self.unlabelled = order, 0, 0
+        self._ends = (*ends, len(order))
         self._askable = np.ones(len(order), dtype=np.bool_) if len(unasked) == 0 else ~np.isin(order, unasked)
 
     @property
@@ -222,13 +227,14 @@ class FiniteBlocks:
         """Items up to the `most`-th in DIS(S), and in DIS(V) where there is one, or until `idle` in a row were not."""
         disputed, start = S.disagreement, self._at
         undecided = disputed if V is None else V.disagreement
+        end = next((each for each in self._ends if each > start), start)
         asked: list[int] = []
-        while len(asked) < most:
-            ahead = slice(self._at, self._at + idle)
+        while len(asked) < most and self._at < end:
+            ahead = slice(self._at, min(self._at + idle, end))
             items = self._order[ahead]
             hits = (disputed[items] & undecided[items] & self._askable[ahead]).nonzero()[0]
             if len(hits) == 0:
-                self._at = min(self._at + idle, len(self._order))
+                self._at = ahead.stop
                 break
             asked.append(int(items[hits[0]]))
             self._at += int(hits[0]) + 1

@@ -28,7 +28,7 @@ from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.core.text import count, plural
 from replical.errors import UncertifiedWarning
 from replical.learners.base import Course, Learner
-from replical.learners.catalogue import find
+from replical.learners.catalogue import find, standard_learner
 from replical.learners.planning import learner_for, plan
 from replical.learners.result import Result
 from replical.pools.pool import Pool
@@ -117,7 +117,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         verdict = self.result_.verdict
         learner = getattr(self, "learner", "")
         why = f"the learner {learner} does not prove that labs agree" if verdict is None else verdict.why
-        helps = "learner='handicap'" if verdict is None else python_words(verdict.helps)
+        helps = f"learner={standard_learner()!r}" if verdict is None else python_words(verdict.helps)
         if getattr(self, "public", None) is not None:  # they are there
             helps = helps.replace("public rows (public=..), ", "")
         warnings.warn(

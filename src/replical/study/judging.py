@@ -56,9 +56,9 @@ def replicable_rows(rows: Iterable[Row]) -> list[Row]:
     return [row for row in finished_rows(rows) if row["replicable"]]
 
 
-def rounds(row: Row) -> bool:
-    """Does its learner round?"""
-    return find(row["learner"]).rounds
+def certifies(row: Row) -> bool:
+    """Does its learner prove what it promises, run by run?"""
+    return find(row["learner"]).certifies
 
 
 def verdict(row: Row) -> str | None:
@@ -162,7 +162,7 @@ def cell_name(row: Row) -> str:
 
 def options(row: Row) -> list[str]:
     """The parameters that only some learners know."""
-    return [f"{name} {_plain(row[name])}" for name in (*OPTIONS, "yardstick") if row[name] is not None]
+    return [f"{name} {_plain(row[name])}" for name in OPTIONS if row[name] is not None]
 
 
 def _plain(value: object) -> str:

@@ -32,8 +32,8 @@ _GRID_ONLY = ("name", "stop", "quick")
 _MOST_CELLS = 100_000
 STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
 NEEDED = ("class", "learner", "epsilon", "pool_size")
-PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS, "yardstick")
-_WORDS = {"plan": ("tight", "paper"), "yardstick": ("cells", "none")}
+PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS)
+_WORDS = {"plan": ("tight", "paper")}
 USUAL = {"pairs": 200}
 _MOST_PAIRS = 10**9
 
@@ -45,10 +45,10 @@ class Study:
     Examples
     --------
     >>> study = Study.of({"schema": "replical.study/1", "name": "small", "seed": "s", "stop": {"pairs": 10},
-    ...     "grid": [{"class": "thresholds:100", "learner": ["cal", "rounded-cal"], "epsilon": .1, "rho": [.1, .2],
+    ...     "grid": [{"class": "thresholds:100", "learner": ["cal", "handicap"], "epsilon": .1, "rho": [.1, .2],
     ...               "pool_size": 1000}]})
     >>> [(cell.parameters["learner"], cell.parameters.get("rho")) for cell in study.cells()]
-    [('cal', None), ('rounded-cal', 0.1), ('rounded-cal', 0.2)]
+    [('cal', None), ('handicap', 0.1), ('handicap', 0.2)]
     """
 
     content: Mapping[str, Any]
@@ -190,7 +190,6 @@ class Cell:
             nu=parameters.get("nu"),
             plan=parameters["plan"],
             options={name: parameters[name] for name in OPTIONS if name in parameters},
-            yardstick=parameters.get("yardstick"),
             table_digest=None if self.table is None else self.table.digest,
         )
 
@@ -400,12 +399,10 @@ def _number(name: str, value: Any) -> Any:
 
 
 def matters(name: str, chosen: Mapping[str, Any]) -> bool:
-    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said.
+    """Does the learner know this parameter?
 
     A `nu` above 0 is nothing to a learner that infers labels where there is no noise, and otherwise supposes nothing.
     """
-    if name == "yardstick":
-        return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
     if name == "nu" and find(chosen["learner"]).infers and chosen[name]:
         return False
     return name not in PLAN_PARAMETERS or find(chosen["learner"]).uses(name, chosen["plan"])

@@ -101,7 +101,7 @@ def _prepare(key: _Key, class_seed: str) -> Setup:
 
 def _run_pair(ready: Setup, seed: str, number: int) -> Pair:
     population, labs = run_pair(ready.learner, ready.world, seed, number)
-    return summarise(number, population, labs, ready.learner.plan.prior)
+    return summarise(number, population, labs)
 
 
 def _as_double(labels: int) -> float:

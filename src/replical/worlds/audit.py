@@ -17,14 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from replical.bounds.ranks import agreement_bound
-from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import clopper_pearson
 from replical.core.parallel import Workers, cores, ordered_map
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
-from replical.learners.result import Proven, Result, Rounding
+from replical.learners.result import Proven, Result
 from replical.worlds.world import Population, World
 
 Progress = Callable[[int, int], None]
@@ -100,10 +98,10 @@ def audit_groups(
     --------
     >>> from replical import Thresholds, World, learner_for, plan
     >>> C = Thresholds(1000)
-    >>> p = plan("rounded-cal", C, epsilon=.2, delta=.05, rho=.1, pool="finite", items=50_000, labs=5)
-    >>> pairs, found = audit_groups(learner_for(p), World(C=C, pool_size=50_000), seed="s", groups=10, labs=5)
-    >>> found.all_agree, found.certified_differ, round(found.jaccard_distance, 3)
-    (0.9, 0.1, 0.036)
+    >>> p = plan("handicap", C, epsilon=.2, delta=.05, rho=.1, nu=0, pool="finite", labs=5)
+    >>> pairs, found = audit_groups(learner_for(p), World(C=C, pool_size=5_000), seed="s", groups=10, labs=5)
+    >>> found.all_agree, found.certified_differ
+    (0.9, 0.0)
     """
     done: list[Pair] = []
     with closing(run_pairs(learner, world, seed=seed, pairs=groups, workers=workers, labs=labs)) as running:
@@ -145,7 +143,7 @@ class PairTask:
         """Run the pair; an error says which one it was."""
         try:
             population, labs = run_group(self.learner, self.world, self.seed, number, self.labs)
-            return summarise(number, population, labs, self.learner.plan.prior)
+            return summarise(number, population, labs)
         except ReplicalError as error:
             raise type(error)(f"pair {number}: {error}") from error
 
@@ -204,11 +202,10 @@ class Lab:
     excess_error: Fraction
 
 
-def summarise(number: int, population: Population, labs: tuple[Lab, ...], prior: Prior = UNIFORM) -> Pair:
+def summarise(number: int, population: Population, labs: tuple[Lab, ...]) -> Pair:
     """Keep the figures of pair `number` and its `labs` in this `population`, drop the version spaces.
 
-    The `prior` is that of the learner: it weighs the Jaccard distance of balls. Of more than two labs the first two are the
-    pair, and all are its group.
+    Of more than two labs the first two are the pair, and all are its group.
     """
     one, two = (lab.result for lab in labs[:2])
     return Pair(
@@ -217,13 +214,13 @@ def summarise(number: int, population: Population, labs: tuple[Lab, ...], prior:
         hypotheses=(one.hypothesis, two.hypothesis),
         unrounded=(one.unrounded, two.unrounded),
         same_function=_same_function(population, one.hypothesis, two.hypothesis),
-        jaccard_distance=_distance(one, two, prior),
+        jaccard_distance=_distance(one, two),
         survivors=(one.V.size, two.V.size),
         labels=(one.labels, two.labels),
         excess_errors=(labs[0].excess_error, labs[1].excess_error),
         stopped_short=(not one.stopped, not two.stopped),
         proofs=None if one.proven is None or two.proven is None else (one.proven, two.proven),
-        group=_group([lab.result for lab in labs], prior),
+        group=_group([lab.result for lab in labs]),
     )
 
 
@@ -234,30 +231,20 @@ def _same_function(population: Population, one: int | None, two: int | None) -> 
     return np.array_equal(population.codes(one)[weighted], population.codes(two)[weighted])
 
 
-def _distance(one: Result, two: Result, prior: Prior) -> float:
-    """Jaccard distance of what the shared order chooses from; of balls, the mean over the shared threshold."""
-    if one.rounding is not None and two.rounding is not None:
-        return one.rounding.difference(two.rounding, prior)
+def _distance(one: Result, two: Result) -> float:
+    """Jaccard distance of the survivors."""
     common = len(np.intersect1d(one.survivors.indices, two.survivors.indices, assume_unique=True))
     return 1 - common / (one.V.size + two.V.size - common)
 
 
-def _group(results: Sequence[Result], prior: Prior) -> LabGroup:
+def _group(results: Sequence[Result]) -> LabGroup:
     """What all labs of a group have in common."""
     proven = [result.proven for result in results if result.proven is not None]
-    balls = [each for result in results if (each := result.rounding) is not None]
     return LabGroup(
         hypotheses=tuple(result.hypothesis for result in results),
         certified=tuple(each.certified for each in proven) if proven else None,
         rho_proven=tuple(each.rho_proven for each in proven),
-        jaccard_distance=_group_jaccard(balls, prior) if balls else None,
     )
-
-
-def _group_jaccard(balls: Sequence[Rounding], prior: Prior) -> float:
-    """A hypothesis is in every ball from its largest score on, and in some ball from its smallest on."""
-    scores = np.stack([each.scores / each.items for each in balls])
-    return agreement_bound(scores.min(axis=0), scores.max(axis=0), balls[0].range, prior).exact
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,7 +306,6 @@ class LabGroup:
     hypotheses: tuple[int | None, ...]  # None for no answer
     certified: tuple[bool, ...] | None  # None where the learner certifies nothing
     rho_proven: tuple[float, ...]
-    jaccard_distance: float | None  # 1 - |∩|/|∪| of their balls, averaged over the shared threshold; None without balls
 
     @property
     def pairs_differ(self) -> float:
@@ -404,7 +390,6 @@ class GroupAudit:
     all_agree_high: float
     pairs_differ: float  # share of pairs of labs, mean over groups
     certified_differ: float | None  # share of groups in which two certified labs differ; None where nobody is certified
-    jaccard_distance: float | None  # mean: how often the labs would not all agree, over every threshold and order
     rho_proven: float | None  # mean over all labs of what they proved about it
 
 
@@ -501,7 +486,6 @@ def group_figures(pairs: Sequence[Pair]) -> GroupAudit:
         all_agree_high=high,
         pairs_differ=fsum(group.pairs_differ for group in groups) / len(groups),
         certified_differ=mean([group.certified_differ for group in groups]),
-        jaccard_distance=mean([group.jaccard_distance for group in groups]),
         rho_proven=mean([rho for group in groups for rho in group.rho_proven]),
     )
 

@@ -1,4 +1,4 @@
-"""Several labs with one published text: what `settled` lets them choose, beside the most accurate model on as many labels.
+"""Several labs with one published text: what `handicap` lets them choose, beside the most accurate model on as many labels.
 
 Everything about text number i follows from the seed and i alone, so the figures are always the same, however many
 processes compute them.
@@ -41,14 +41,14 @@ class Outcome:
     """All labs with one text."""
 
     text: str  # what was published
-    settled: tuple[Choice, ...]  # what each lab chose by the protocol
+    handicap: tuple[Choice, ...]  # what each lab chose by the protocol
     argmax: tuple[Choice, ...]  # fewest errors on as many labels of its own; of several the first in the list
     in_order: tuple[Choice, ...]  # the same; of several the first in the order that the labs share
 
     @property
     def proven(self) -> bool:
         """Is every lab certified, and all have the identical model?"""
-        return identical(self.settled) and all(choice.certified for choice in self.settled)
+        return identical(self.handicap) and all(choice.certified for choice in self.handicap)
 
 
 def identical(choices: tuple[Choice, ...]) -> bool:
@@ -72,7 +72,7 @@ class ArgmaxComparison:
     seed: str  # from which the texts and everything random are made
     labs: int = 3
     public: int | None = (
-        100  # labelled items of nobody, new for every text, that order the models; None: a random order
+        100  # labelled items of nobody, new for every text, that order the models; None: random handicaps
     )
     epsilon: float = 0.05
     delta: float = 0.05
@@ -82,8 +82,8 @@ class ArgmaxComparison:
         """All labs with text `number`."""
         population, text = self.world.population(), f"{self.seed} / text {number}"
         prior = UNIFORM if self.public is None else self._order(population, number)
-        settled = self._learner("settled", prior, rho=self.rho, labs=self.labs)
-        labs = {lab: self._choice(settled, population, text, number, lab) for lab in _LABS[: self.labs]}
+        handicap = self._learner("handicap", prior, rho=self.rho, labs=self.labs)
+        labs = {lab: self._choice(handicap, population, text, number, lab) for lab in _LABS[: self.labs]}
         listed = Prior.order(self.world.C, range(len(self.world.C)))
 
         def fewest(ties: Prior) -> tuple[Choice, ...]:
@@ -92,7 +92,7 @@ class ArgmaxComparison:
                 for lab, choice in labs.items()
             )
 
-        return Outcome(text=text, settled=tuple(labs.values()), argmax=fewest(listed), in_order=fewest(prior))
+        return Outcome(text=text, handicap=tuple(labs.values()), argmax=fewest(listed), in_order=fewest(prior))
 
     def _order(self, population: Population, number: int) -> Prior:
         nobody = PrivateRandomness.simulated(self.seed, number, "public")

@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import fraction
-from replical.errors import BadSpec, ValueOutOfRange
+from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.parameters import OPTIONS as PLAN_OPTIONS
 from replical.learners.plan import Condition
 from replical.learners.planning import learner_for, plan
-from replical.pools.yardstick import Yardstick
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import BoundaryNoise, World, parse_noise
 
@@ -45,7 +43,6 @@ class Experiment:
     nu: float | None = None  # the best error of the world if left out and needed; over all targets the largest
     plan: str = "tight"
     options: Mapping[str, Any] = field(default_factory=dict)  # other parameters of `replical.plan` (`OPTIONS`)
-    yardstick: str | None = None  # "cells": labs that round measure on every cell of the world, not on their own items
     table_digest: str | None = None  # of the file that the class spec names, where it must be this very one
 
 
@@ -94,7 +91,6 @@ def prepare(
     best, best_source = _best_error(world)
     if nu is None and record.best_error(best) is not None:
         nu, nu_source = best, best_source
-    items = world.pool_size if isinstance(world.pool_size, int) else None
     learner_plan = plan(
         experiment.learner,
         C,
@@ -104,10 +100,8 @@ def prepare(
         theta=theta,
         nu=nu,
         name=experiment.plan,
-        pool="exact" if items is None else "finite",
-        items=items if record.uses("items") else None,
+        pool="finite" if isinstance(world.pool_size, int) else "exact",
         prior=prior,
-        yardstick=yardstick_of(experiment.yardstick, C, cells),
         **experiment.options,
     )
     return Setup(
@@ -121,17 +115,6 @@ def prepare(
             each for each in (*learner_plan.conditions, *_world_conditions(record, nu, best)) if not each.held
         ),
     )
-
-
-def yardstick_of(source: str | None, C: HypothesisClass, cells: Items) -> Yardstick | None:
-    """What labs without a protocol measure distances on: ``"cells"``, or their own items where `source` is None."""
-    if source is None:
-        return None
-    if source != "cells":
-        raise BadSpec(
-            f"without a protocol a yardstick is 'cells', every cell of the population once, got {source!r:.40}"
-        )
-    return Yardstick.cells(C, cells)
 
 
 def _best_error(world: World) -> tuple[float, str]:

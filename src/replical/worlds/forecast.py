@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, log
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +29,6 @@ from replical.learners.catalogue import Record, find
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
 from replical.learners.result import Result
-from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import (
     PossibleWorld,
@@ -76,16 +75,8 @@ class Prediction:
         The largest mean that so few pairs leave plausible: an exact binomial limit at the level 0.1.
     draws
         Worlds looked at.
-    pool_for_rho
-        About how many items the bound Γ̂ needs to reach ρ for the worst truth, labels permitting; None beyond 10⁷, and
-        where no pool size is what a proof waits for.
     ties
         Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
-    prior_log, uniform_log
-        1 + ln(1/μ), with μ the prior's mass of the hypotheses within a of the centre, and the same without the prior; None
-        where nothing is rounded by distance.
-    uniform_disagreement
-        How often two labs would differ without the prior; None where nothing is rounded by distance.
     method
         How worlds were drawn: ``"votes"`` of the candidates, or ``"resampled"``, with hypotheses as truths.
     trade_off
@@ -100,11 +91,7 @@ class Prediction:
     labels_mean: float
     labels_high: float
     certified_fraction: float | None
-    pool_for_rho: int | None
     ties: tuple[tuple[int, ...], ...]
-    prior_log: float | None
-    uniform_log: float | None
-    uniform_disagreement: float | None
     method: str = "resampled"
     labels_median: float = 0.0
     certified_worst: float | None = None
@@ -112,17 +99,12 @@ class Prediction:
     draws: int = 0
     trade_off: tuple[TradeOff, ...] = ()
 
-    @property
-    def prior_helps(self) -> bool:
-        """Does the shared order with this prior split the labs less often than without, as far as that is known?"""
-        return self.uniform_disagreement is None or self.disagreement_mean <= self.uniform_disagreement
-
 
 def predict_agreement(
     C: HypothesisClass,
     pool: Pool,
     epsilon: float,
-    learner: str = "rounded-cal",
+    learner: str = "handicap",
     *,
     delta: float = 0.05,
     rho: float = 0.1,
@@ -181,7 +163,6 @@ def predict_agreement(
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "prior": prior, "max_labels": max_labels}
     options |= {"rho": rho} if record.uses("rho") else {}
     options |= {"kappa": kappa} if kappa is not None else {}
-    options |= {"items": len(pool) if items is None else items} if record.uses("items") else {}
     if pool.C is not C and pool.C.fingerprint != C.fingerprint:
         raise ValueOutOfRange("the pool is for another class than the one given")
     return forecast(pool, learner, options, size=items, noise=noise, draws=truths, progress=progress)
@@ -200,12 +181,12 @@ def forecast(
 ) -> Prediction:
     """Forecast labels and agreement of a plan (`learner`, `options`), and with `trade_off` what changing it would do.
 
-    `size` is the number of items in each lab's pool: the protocol's `items`, or as many as this pool holds, if left out.
+    `size` is the number of items in each lab's pool; as many as this pool holds if left out.
     """
     record = find(learner)
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
-    U = size or options.get("items") or len(pool)
+    U = size or len(pool)
     certain = record.setting == "realizable" or (record.infers and options.get("nu") == 0)
     makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
     if options.get("losses") is not None:
@@ -249,9 +230,6 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair
     worst = max(pairs, key=lambda pair: pair.difference)
     differences = [pair.difference for pair in pairs]
     certified = mean_or_none([pair.certified for pair in pairs])
-    needed = None
-    if isinstance(chosen, RoundedPlan):
-        needed = chosen.pool_needed(pool.version_space().distances(worst.best) / len(pool))
     return Prediction(
         items=U,
         disagreement_mean=float(np.mean(differences)),
@@ -265,11 +243,7 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair
         certified_worst=None if certified is None else min(pair.certified or 0.0 for pair in pairs),
         differ_high=clopper_pearson(ceil(sum(differences) - 1e-9), len(pairs), 0.8)[1],
         draws=len(pairs),
-        pool_for_rho=needed,
         ties=near_ties(pool, float(chosen.epsilon)),
-        prior_log=mean_or_none([pair.prior_log for pair in pairs]),
-        uniform_log=mean_or_none([pair.uniform_log for pair in pairs]),
-        uniform_disagreement=mean_or_none([pair.uniform for pair in pairs]),
     )
 
 
@@ -278,12 +252,9 @@ class SimulatedPair:
     """What two labs did."""
 
     best: int  # hypothesis of their world
-    difference: float  # how often they differ, over the shared choice where that is known, otherwise 0 or 1
-    uniform: float | None  # the same without the prior; None where nothing is rounded by distance
+    difference: float  # 1 if they differ, otherwise 0
     labels: tuple[int, int]
     certified: float | None  # share of the two; None where the learner proves nothing
-    prior_log: float | None  # as in `Prediction`
-    uniform_log: float | None
 
 
 def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> SimulatedPair:
@@ -295,31 +266,15 @@ def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> Si
         pool = world.population.pool(U, private)
         assert isinstance(pool, Pool), "it has a size"
         results.append(learn(active, pool, world.answers(pool, private), shared))
-    return _compare(results[0], results[1], chosen, world.best)
+    return _compare(results[0], results[1], world.best)
 
 
-def _compare(one: Result, two: Result, chosen: Plan, best: int) -> SimulatedPair:
-    first, second, prior = one.rounding, two.rounding, chosen.prior
-    found = SimulatedPair(
+def _compare(one: Result, two: Result, best: int) -> SimulatedPair:
+    return SimulatedPair(
         best=best,
         difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
-        uniform=None,
         labels=(one.labels, two.labels),
         certified=None if one.proven is None or two.proven is None else (one.stopped + two.stopped) / 2,
-        prior_log=None,
-        uniform_log=None,
-    )
-    if first is None or second is None:
-        return found
-    uniform = first.difference(second, UNIFORM)
-    near = first.scores <= first.range[0] * first.items
-    share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
-    return replace(
-        found,
-        difference=uniform if prior is UNIFORM else first.difference(second, prior),
-        uniform=uniform,
-        prior_log=1 + log(1 / max(share, 1e-300)),
-        uniform_log=1 + log(1 / max(float(near.mean()), 1e-300)),
     )
 
 
@@ -401,10 +356,10 @@ def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> I
         if epsilon * factor < 0.5:
             scaled = {key: options[key] * factor for key in ("a", "b", "kappa") if options.get(key) is not None}
             yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
-    if record.uses("a") and not record.rounds and options.get("a") is None and options.get("b") is None:
+    if record.uses("a") and options.get("a") is None and options.get("b") is None:
         yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})
     if options.get("prior", UNIFORM).kind != "uniform":
-        yield Change(words="random order", options={"prior": UNIFORM})
+        yield Change(words="random handicaps", options={"prior": UNIFORM})
     elif record.replicable and isinstance(C, PredictionTable):
         yield Change(words=f"order from {_PUBLIC} public labels", options={}, public=_PUBLIC)
 

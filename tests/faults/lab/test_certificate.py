@@ -24,7 +24,6 @@ from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import transcript
 from replical.learners.result import STOP
-from replical.learners.rounded.plan import RoundedPlan
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
 
@@ -181,18 +180,12 @@ def table(found):
     return told
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """How large a pool would do is no part of a certificate, and takes long to find."""
-    monkeypatch.setattr(RoundedPlan, "pool_needed", lambda plan, distances: None)
-
-
-FAST = ("rounded-a2 many labs certified", "rounded-a2 uncertified", "rounded-a2 first items",
-        "settled certified", "settled uncertified", "settled measured", "cal", "replical")  # fmt: skip
+FAST = ("handicap many labs certified", "handicap uncertified", "handicap measured certified",
+        "handicap losses certified", "handicap weights certified", "cal", "replical")  # fmt: skip
 
 
 @pytest.mark.slow  # every number, for the learners of `test_forgeries.py`, is changed in the fast suite too
-def test_every_change_of_every_field_is_caught(runs, quick):
+def test_every_change_of_every_field_is_caught(runs):
     """The table says what a reader gets from a certificate alone, and what pool and journal are needed for."""
     found = {}
     for kind in FAST:
@@ -204,7 +197,7 @@ def test_every_change_of_every_field_is_caught(runs, quick):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_change_of_every_member_of_every_list_is_caught(runs, quick, kind):
+def test_every_change_of_every_member_of_every_list_is_caught(runs, kind):
     """Nor does any other kind of run need more than the table says."""
     told = {name: levels.split(" or ") for levels, names in CAUGHT.items() for name in names}
     found = caught(runs(kind), every=True)
@@ -215,7 +208,7 @@ def test_every_change_of_every_member_of_every_list_is_caught(runs, quick, kind)
 
 def test_what_a_better_forger_changes_is_caught_by_the_journal(runs):
     """Who changes the protocol and redoes all that follows from it has a certificate of another protocol: no journal fits."""
-    run = runs("rounded-a2 certified")
+    run = runs("handicap certified")
     for change in ({"rho": 0.7}, {"epsilon": 0.41}, {"delta": 0.19}, {"batch": 25}):
         forged = copy.deepcopy(run.certificate)
         body = forged["body"]
@@ -250,7 +243,7 @@ def test_another_answer_needs_another_journal(runs):
 def nothing_was_asked(body):
     """Certified, and nobody was asked about anything."""
     body["rounds"], body["labels"] = [], body["labels"] | {"asked": 0}
-    body["settling"] |= {"asked": 0, "scanned": 0}
+    body["proof"] |= {"asked": 0, "scanned": 0}
     body["conditions"][-1] |= {"bound": 0.0, "value": 0.0}
 
 
@@ -267,7 +260,7 @@ def a_good_word(body):
 
 
 def a_better_bound(body):
-    body["settling"]["excess_upper"] = body["answer_error"]["high"] = False
+    body["proof"]["excess_upper"] = body["answer_error"]["high"] = False
 
 
 def a_strange_estimate(body):
@@ -285,9 +278,9 @@ def a_strange_estimate(body):
         (a_strange_estimate, "error and excess are possible"),
     ],
 )
-def test_what_cannot_be_of_a_settled_run_is_caught_alone(runs, change, wrong):
+def test_what_cannot_be_of_a_run_is_caught_alone(runs, change, wrong):
     """Consistent forgeries need the journal; these do not fit together by themselves."""
-    forged = copy.deepcopy(runs("settled certified").certificate)
+    forged = copy.deepcopy(runs("handicap measured certified").certificate)
     change(forged["body"])
     found = verify(resealed(forged))
     assert wrong in [check.name for check in found.failed]
@@ -318,7 +311,7 @@ def test_an_unfinished_or_empty_journal_is_no_proof(runs, tmp_path):
 
 
 def test_without_a_new_digest_every_change_is_caught_by_the_certificate_alone(runs):
-    run = runs("rounded-a2 certified")
+    run = runs("handicap certified")
     count = 0
     for name, change in mutations(run.certificate["body"], every=False):
         forged = copy.deepcopy(run.certificate)
@@ -389,7 +382,7 @@ json_values = st.recursive(
 @given(st.data(), json_values)
 def test_verification_never_fails_itself(runs, data, value):
     """Whatever stands wherever in a body, the answer is a verdict: and it is "no" unless nothing has changed."""
-    run = runs(data.draw(st.sampled_from(["rounded-a2 uncertified", "cal", "replical"])))
+    run = runs(data.draw(st.sampled_from(["handicap uncertified", "cal", "replical"])))
     forged = copy.deepcopy(run.certificate)
     place = data.draw(st.sampled_from([place for place in places(forged["body"]) if place]))
     put(forged["body"], place, value)

@@ -16,7 +16,7 @@ texts = st.lists(
 ).map("".join)  # fmt: skip
 
 # ---- whatever a file holds ----
-VALID = Protocol.of(content(title="fuzz", batch=2, prior={"kind": "weights", "weights": [1, 2, 3, 4, 5, 6]})).toml()
+VALID = Protocol.of(content(title="fuzz", batch=2, handicap={"from": "weights", "weights": [1, 2, 3, 4, 5, 6]})).toml()
 LITERALS = ["[]", "{}", "[[]]", "[1, [2]]", "true", "nan", "-inf", "-1", "0", "1e400", "2020-01-01", '"\\u0000"', '"é"',
             "0.5", '""']  # fmt: skip
 
@@ -105,7 +105,7 @@ PLAIN = Protocol.of(content()).toml()
         PLAIN.replace('kind = "table"', 'kind = ["table"]'),
         PLAIN.replace('kind = "table"', "kind = {}"),
         PLAIN.split("candidates")[0] + 'file = "a\\u0000b"\n' + PLAIN[PLAIN.index("[labels]") :],
-        PLAIN + "\n[prior]\nkind = \"weights\"\nweights = [1" + "0" * 400 + ", 1, 1, 1, 1, 1]\n",
+        PLAIN + "\n[handicap]\nfrom = \"weights\"\nweights = [1" + "0" * 400 + ", 1, 1, 1, 1, 1]\n",
     ],
     ids=["digits", "nest", "kind list", "kind table", "zero byte", "huge weight"],
 )  # fmt: skip

@@ -14,7 +14,7 @@ HEAD = "the journal holds the events that it held when the certificate was made"
 
 @pytest.fixture
 def run(tmp_path):
-    with finished(tmp_path, "settled uncertified") as made:
+    with finished(tmp_path, "handicap uncertified") as made:
         yield made
 
 

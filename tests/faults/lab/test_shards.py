@@ -30,7 +30,7 @@ from support.tables import write
 
 pytest.importorskip("pyarrow")
 
-PROTOCOL = Protocol.of(content("settled", epsilon=0.3, batch=4))
+PROTOCOL = Protocol.of(content("handicap", epsilon=0.3, batch=4))
 AGAIN = "make the shards again with replical shard"
 
 
@@ -152,7 +152,7 @@ def test_an_unfinished_folder_is_refused_by_name(shards, tmp_path):
 
 
 def test_shards_of_other_candidates_are_refused(shards):
-    other = Protocol.of(content("settled", candidates=5))
+    other = Protocol.of(content("handicap", candidates=5))
     assert "were made for other candidates or labels" in sentence(lambda: read_pool(shards, other.recipe))
 
 
@@ -195,7 +195,7 @@ def test_too_little_room_is_told_before_anything_is_read(made, tmp_path, monkeyp
 def test_what_cannot_be_sharded_is_one_sentence(made, tmp_path):
     table, used = made / "pool.parquet", made / "shards"
     dose = {"kind": "thresholds", "features": ["dose"], "cuts": [[1.0, 2.0]]}
-    features = Protocol.of(content("settled") | {"class": dose})
+    features = Protocol.of(content("handicap") | {"class": dose})
     other = write(world(items=3), tmp_path / "other.csv")
     empty = write({key: [] for key in world()}, tmp_path / "empty.parquet")
     wrong = write(world(items=3) | {"m3": ["no", "perhaps", "no"]}, tmp_path / "wrong.parquet")
@@ -233,7 +233,7 @@ def test_a_killed_sharding_is_never_used(made, tmp_path):
         "from replical.lab.shards import write_shards; from replical.classes.predictions.sharded import ShardWriter\n"
         "from support.lab import content\n"
         "ShardWriter.seal = lambda self: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "recipe = Protocol.of(content('settled', epsilon=0.3, batch=4)).recipe\n"
+        "recipe = Protocol.of(content('handicap', epsilon=0.3, batch=4)).recipe\n"
         f"write_shards([Path({str(made / 'pool.parquet')!r})], recipe, Path({str(tmp_path / 'out')!r}))"
     )
     path = {"PYTHONPATH": os.pathsep.join(sys.path)}

@@ -84,7 +84,7 @@ def test_a_confirmation(tmp_path, counted):
     """Does another lab's answer hold here? Killed, from a column and at the terminal."""
     counts = counted("kills: confirm")
     _, columns = table(tmp_path, "published", seed=11)
-    said = content("settled", batch=2, prior={"kind": "order", "order": [0, 1, 2, 3, 4, 5]})
+    said = content("handicap", batch=2, handicap={"from": "order", "order": [0, 1, 2, 3, 4, 5]})
     with Run(tmp_path, said, columns, "published") as run:
         write_certificate(run.certificate, tmp_path / "published.json")
     truth, _ = table(tmp_path, "own", seed=12)
@@ -105,7 +105,7 @@ def test_labs_of_one_protocol(tmp_path, counted, command):
     counts = counted("kills: three labs")
     names = ["north", "south", "east"]
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
-    numbers = ["--learner", "settled", "--epsilon", ".3", "--batch", "3", "--delta", ".2", "--rho", ".6", "--seed",
+    numbers = ["--learner", "handicap", "--epsilon", ".3", "--batch", "3", "--delta", ".2", "--rho", ".6", "--seed",
                "a published text"]  # fmt: skip
     source = ["--candidates", tmp_path / "candidates.txt", "--label-values", "no,yes"]
     listed = [word for name in names for word in ("--lab", name)]

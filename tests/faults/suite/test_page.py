@@ -35,7 +35,7 @@ def large(tmp_path_factory):
     columns = world(items=12_000, seed=5, best=0.2, worst=0.23)
     with (folder / "pool.csv").open("w", newline="") as file:
         csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
-    protocol = Protocol.of(content("settled", epsilon=0.02, batch=80))
+    protocol = Protocol.of(content("handicap", epsilon=0.02, batch=80))
     (folder / "protocol.toml").write_text(protocol.toml(), encoding="utf-8")
 
     def words(journal, out):

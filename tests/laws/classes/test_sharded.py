@@ -21,10 +21,8 @@ NUMBERS = {"epsilon": 0.1, "delta": 0.1, "pool": "finite"}
 LEARNERS = {
     "cal": NUMBERS,
     "a2": NUMBERS,
-    "rounded-cal": NUMBERS | {"rho": 0.2},
-    "rounded-a2": NUMBERS | {"rho": 0.2},
-    "settled": NUMBERS | {"rho": 0.2},
-    "settled-cal": NUMBERS | {"rho": 0.2},
+    "handicap": NUMBERS | {"rho": 0.2},
+    "handicap without errors": NUMBERS | {"rho": 0.2, "nu": 0.0},
 }
 
 
@@ -179,17 +177,16 @@ def facts(learner, labels, folder=None, **how):
     predictions = PackedPredictions.of(rows.planes, N, labels) if folder is None else items.predictions
     pool = Pool.in_order(C, items, everything, order, predictions)
     shared = SharedRandomness("shards")
-    result = learn(learner_for(plan(learner, C, **LEARNERS[learner])), pool, KnownLabels(C, truth), shared)
+    result = learn(learner_for(plan(learner.split()[0], C, **LEARNERS[learner])), pool, KnownLabels(C, truth), shared)
     return (
         (result.hypothesis, result.unrounded, result.labels, result.rounds, result.conditions),
         result.V.indices.tolist(),
         result.V.disagreement.tolist(),
-        repr(result.rounding and {**vars(result.rounding), "scores": result.rounding.scores.tolist()}),
-        repr(result.settling),
+        repr(result.proof),
     )
 
 
-FAST = (("settled", 3),)
+FAST = (("handicap", 3),)
 EVERY = [(learner, labels) for learner in LEARNERS for labels in (2, 3)]
 
 

@@ -10,7 +10,6 @@ pytest.importorskip("sqlalchemy")
 from replical.errors import ReplicalError
 from replical.lab.certificate.verify import verify
 from replical.learners.catalogue import find
-from replical.learners.rounded.plan import RoundedPlan
 from support.lab import Run, content, world
 
 BATCH = {"batch": st.sampled_from([1, 2, 5, 24])}
@@ -20,7 +19,6 @@ THETA = {"theta": st.sampled_from([1.0, 2.0])}
 PLAN = {"plan": st.sampled_from(["paper", "tight"])}
 BUDGET = {"max_labels": st.sampled_from([None, None, 24, 60])}
 LABS = {"labs": st.sampled_from([None, 3])}
-ROUND = {"items": st.sampled_from([None, 20, 59]), "kappa": st.sampled_from([None, 0.05]), **LABS, **BUDGET}
 # What the protocols of each learner say besides ε, δ and ρ; None is left out.
 SAID = {
     "erm": {"k_final": st.sampled_from([1, 5, 20])},
@@ -31,11 +29,7 @@ SAID = {
     "replicable-erm": {"k_final": st.sampled_from([1, 5, 20]), **NOISE},
     "replica2": THETA | NOISE | SIZES | PLAN,
     "replical": THETA | SIZES | PLAN,
-    "rounded-cal": {"query": st.sampled_from([None, "halving"]), **ROUND},
-    "rounded-a2": BATCH | ROUND,
-    "settled": BATCH | LABS | BUDGET,
-    "settled-cal": BATCH | LABS | BUDGET,
-    "settled-distance": BATCH | LABS | BUDGET,
+    "handicap": {"nu": st.sampled_from([None, None, 0.0]), **BATCH, **LABS, **BUDGET},
 }
 
 
@@ -46,8 +40,10 @@ def honest(draw, learners):
     said = {key: draw(values) for key, values in SAID[learner].items()}
     said |= {"epsilon": draw(st.sampled_from([0.1, 0.2, 0.4])), "rho": draw(st.sampled_from([0.1, 0.6]))}
     n, items = draw(st.sampled_from([1, 2, 6])), draw(st.sampled_from([20, 60, 150, 400]))
-    said["prior"] = draw(st.none() | st.permutations(range(n)).map(lambda order: {"kind": "order", "order": [*order]}))
-    best = 0.0 if find(learner).setting == "realizable" else draw(st.sampled_from([0.0, 0.02, 0.2]))
+    section, kind = ("handicap", "from") if learner == "handicap" else ("prior", "kind")
+    said[section] = draw(st.none() | st.permutations(range(n)).map(lambda order: {kind: "order", "order": [*order]}))
+    perfect = find(learner).setting == "realizable" or said.get("nu") == 0
+    best = 0.0 if perfect else draw(st.sampled_from([0.0, 0.02, 0.2]))
     columns = world(
         candidates=n,
         items=items,
@@ -56,7 +52,7 @@ def honest(draw, learners):
         worst=draw(st.sampled_from([best, 0.35])),
     )
     events = {"skips": draw(st.sampled_from([0, 0, 1, 5])), "corrects": draw(st.sampled_from([0, 1]))}
-    if learner in ("settled", "settled-cal"):
+    if learner == "handicap":
         events["measure"] = draw(st.sampled_from([0, 7]))
     told = {key: value for key, value in said.items() if value is not None}
     return content(learner, candidates=n, seed=f"text {draw(st.integers(0, 2**20))}", **told), columns, events
@@ -73,15 +69,9 @@ def valid_at_every_depth(folder, protocol, columns, events):
             assert found.failed == (), protocol["learner"]
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """How large a pool would do is no part of a certificate, and takes long to find."""
-    monkeypatch.setattr(RoundedPlan, "pool_needed", lambda plan, distances: None)
-
-
 @settings(max_examples=12, suppress_health_check=list(HealthCheck))
-@given(drawn=honest(("settled", "rounded-a2", "cal")))
-def test_an_honest_certificate_is_never_refused(quick, tmp_path_factory, drawn):
+@given(drawn=honest(("handicap", "a2", "cal")))
+def test_an_honest_certificate_is_never_refused(tmp_path_factory, drawn):
     valid_at_every_depth(tmp_path_factory.mktemp("honest"), *drawn)
 
 
@@ -89,5 +79,5 @@ def test_an_honest_certificate_is_never_refused(quick, tmp_path_factory, drawn):
 @pytest.mark.parametrize("learner", SAID)
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_an_honest_certificate_of_any_learner_is_never_refused(quick, tmp_path_factory, learner, data):
+def test_an_honest_certificate_of_any_learner_is_never_refused(tmp_path_factory, learner, data):
     valid_at_every_depth(tmp_path_factory.mktemp("honest"), *data.draw(honest((learner,))))

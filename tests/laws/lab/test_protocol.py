@@ -45,12 +45,9 @@ def classes(draw):
 
 
 LEARNERS = [
-    {"name": "rounded-a2", "batch": 3, "items": 5000, "kappa": 0.01, "max_labels": 10**20},
-    {"name": "settled", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},
-    {"name": "settled-cal", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},
-    {"name": "settled-distance", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},
-    {"name": "rounded-cal", "query": "halving", "a": 0.01, "b": 0.02},
-    {"name": "cal"},
+    {"name": "handicap", "labs": 3, "batch": 4, "max_labels": 10**20},
+    {"name": "handicap", "nu": 0.0, "batch": 3},
+    {"name": "cal", "query": "halving"},
     {"name": "a2", "kappa": 0.01},
     {"name": "erm", "nu": 0.02, "plan": "paper"},
     {"name": "replical", "theta": 2.0, "plan": "paper", "T": 0.125, "k_loop": 5, "k_final": 9},

@@ -14,7 +14,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from support.sessions import LEARNERS, figures
 
-REALIZABLE = ("cal", "replical", "rounded-cal", "settled-cal")  # a wrong label may leave them without a hypothesis
+REALIZABLE = ("cal", "replical")  # a wrong label may leave them without a hypothesis
 
 
 def errand(world, path, chance, *, skipping=0.0):

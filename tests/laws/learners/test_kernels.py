@@ -14,10 +14,8 @@ NUMBERS = {"epsilon": 0.1, "delta": 0.1, "pool": "finite"}
 LEARNERS = {
     "cal": NUMBERS,
     "a2": NUMBERS,
-    "rounded-cal": NUMBERS | {"rho": 0.2},
-    "rounded-a2": NUMBERS | {"rho": 0.2},
-    "settled": NUMBERS | {"rho": 0.2},
-    "settled-cal": NUMBERS | {"rho": 0.2},
+    "handicap": NUMBERS | {"rho": 0.2},
+    "handicap without errors": NUMBERS | {"rho": 0.2, "nu": 0.0},
 }
 
 
@@ -32,14 +30,13 @@ def facts(learner, labels):
         C, np.where(wrong, (truth[:, None] + 1) % labels, truth[:, None]), PrivateRandomness.simulated("kernels")
     )
     result = learn(
-        learner_for(plan(learner, C, **LEARNERS[learner])), pool, KnownLabels(C, truth), SharedRandomness("kernels")
+        learner_for(plan(learner.split()[0], C, **LEARNERS[learner])), pool, KnownLabels(C, truth), SharedRandomness("kernels")
     )
     return (
         (result.hypothesis, result.unrounded, result.labels, result.rounds, result.conditions),
         result.V.indices.tolist(),
         result.V.disagreement.tolist(),
-        repr(result.rounding and {**vars(result.rounding), "scores": result.rounding.scores.tolist()}),
-        repr(result.settling),
+        repr(result.proof),
     )
 
 

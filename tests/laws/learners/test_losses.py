@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from replical.learners.settled import learner as learners_settled
+from replical.learners.settled.candidates import Everyone
 
 from replical import (
     AskTell,
@@ -25,8 +27,6 @@ from replical.bounds.betting import mirror
 from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
 from replical.learners.base import Course
 from replical.learners.measured import Measured
-from replical.learners.settled import learner as learners_settled
-from replical.learners.settled.candidates import Everyone
 from replical.pools.query import Answers
 from support import reference
 from support.predictions import tables

@@ -11,7 +11,7 @@ from replical.learners.measured import Measured
 from replical.pools.query import Answers
 from support.sessions import figures
 
-LEARNERS = ({"name": "settled", "epsilon": 0.1}, {"name": "settled", "epsilon": 0.1, "batch": 4, "max_labels": 60})
+LEARNERS = ({"name": "handicap", "epsilon": 0.1}, {"name": "handicap", "epsilon": 0.1, "batch": 4, "max_labels": 60})
 
 
 def heard(world, course, truth):
@@ -48,7 +48,7 @@ def gone_on(make_world, data, learner, told, *, every):
             assert (asked(again), again.asked) == each
             heard(world, again, truth)
         assert figures(again.result())[:5] == figures(course.result())[:5]
-        assert (again.result().settling, again.result().verdict) == (course.result().settling, course.result().verdict)
+        assert (again.result().proof, again.result().verdict) == (course.result().proof, course.result().verdict)
     return kept
 
 
@@ -78,9 +78,9 @@ def test_every_state_will_do(make_world, data, learner, told):
 @settings(max_examples=2)
 @given(data=st.data(), batch=st.sampled_from([1, 3]), told=TOLD)
 def test_inferred_labels_are_kept_too(make_world, data, batch, told, every):
-    """Of `settled-cal`, who never contradicted an answer."""
+    """Where nobody errs: who never contradicted an answer."""
     gone_on(
-        make_world, data, {"name": "settled-cal", "epsilon": 0.1, "batch": batch}, told | {"noise": 0.0}, every=every
+        make_world, data, {"name": "handicap", "nu": 0.0, "epsilon": 0.1, "batch": batch}, told | {"noise": 0.0}, every=every
     )
 
 
@@ -93,7 +93,7 @@ def test_what_nobody_can_have_kept_is_refused(make_world, data, kind):
     kept = dict(Course(world.protocol.learner, pool, world.protocol.shared).state)
     for name, right in kept.items():
         for wrong in (None, np.zeros((7, 7)), np.array(["x"]), right.astype(np.int32), right + 10**9):
-            if wrong is not None and wrong.dtype == right.dtype and name not in ("m", "o", "at", "heads", "speaker"):
+            if wrong is not None and wrong.dtype == right.dtype and name not in ("m", "at", "S"):
                 continue
             broken = {key: array for key, array in kept.items() if key != name}
             if wrong is not None:

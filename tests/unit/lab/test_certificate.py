@@ -42,14 +42,13 @@ def test_an_honest_certificate_is_valid_at_every_level(runs, kind):
     assert body["labels"]["skipped"] == 1
     assert body["labels"]["corrected"] == 1
     assert body["runs_in_journal"] == 1
-    proven = ("rounded-a2 order", "rounded-cal", "settled measured")
-    assert body["certified"] == (kind in proven or kind.endswith(" certified"))
+    assert body["certified"] == kind.endswith(" certified")
     assert body["hypothesis"]["description"] == f"m{body['hypothesis']['index']}"
 
 
 def test_the_body_depends_on_the_journal_alone(runs):
     """Not on the clock, not on the session that wrote it: the same journal gives the same bytes."""
-    run = runs("rounded-a2 certified")
+    run = runs("handicap certified")
     with Journal(run.path, write=False) as journal:
         again = certify(Session(run.protocol, run.lab, journal))
     assert text_of(again["body"]) == text_of(run.certificate["body"])
@@ -204,7 +203,7 @@ def test_a_prediction_is_the_same_on_every_machine(tmp_path):
 
 def test_an_estimate_of_the_excess_need_not_be_a_count(runs):
     """Errors of candidates that are no longer compared are supposed, at the rate at which they left: that gives fractions."""
-    forged = copy.deepcopy(runs("settled certified").certificate)
+    forged = copy.deepcopy(runs("handicap certified").certificate)
     scanned, error = forged["body"]["settling"]["scanned"], forged["body"]["answer_error"]
     error["estimate"] = round(1.5 / scanned, 6)
     assert verify(resealed(forged)).valid

@@ -17,8 +17,8 @@ from support.lab import Run, content, world
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
-    """A certificate of a settled run."""
-    with Run(tmp_path_factory.mktemp("published"), content("settled", batch=2), world(seed=31), "a") as run:
+    """A certificate of a run of handicap."""
+    with Run(tmp_path_factory.mktemp("published"), content(batch=2), world(seed=31), "a") as run:
         return certify(run.session)
 
 
@@ -91,9 +91,9 @@ def test_people_label_beside_it(begin):
 
 
 def test_levels_are_the_protocols_own():
-    """β of a settled protocol, δ of any other; the margin is ε, the batch the protocol's."""
-    for learner, level in (("settled", 0.2), ("rounded-a2", 0.2), ("settled-strict", 0.05)):
-        changes = {"rho": 0.1} if learner == "settled-strict" else {}
+    """β of a protocol of handicap, δ of any other; the margin is ε, the batch the protocol's."""
+    for learner, level in (("handicap", 0.2), ("cal", 0.2), ("handicap-strict", 0.05)):
+        changes = {"rho": 0.1} if learner == "handicap-strict" else {}
         said = content(learner.removesuffix("-strict"), batch=3, **changes)
         assert float(usual_level(Protocol.of(said))) == level
 
@@ -103,5 +103,5 @@ def test_only_hypotheses_of_the_class_with_a_plan_of_their_own():
     for h in (-1, 6, True, 1.0, "m1"):
         with pytest.raises(ValueOutOfRange, match="the answer must be one of the 6 hypotheses from 0 on, got"):
             Confirm(plan=made, h=h)
-    with pytest.raises(PlanMismatch, match="Confirm was given a plan for 'settled'"):
-        Confirm(plan=plan("settled", 6, epsilon=0.1, delta=0.1, rho=0.1), h=0)
+    with pytest.raises(PlanMismatch, match="Confirm was given a plan for 'handicap'"):
+        Confirm(plan=plan("handicap", 6, epsilon=0.1, delta=0.1, rho=0.1), h=0)

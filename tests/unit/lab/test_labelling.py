@@ -19,7 +19,7 @@ CUT, ITEMS = 40, 600
 
 
 def protocol(**learner):
-    said = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "kappa": 0.05, "batch": 5} | learner
+    said = {"name": "handicap", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 5} | learner
     return Protocol.of({
         "schema": "replical.protocol/1", "seed": "desk",
         "class": {"kind": "thresholds", "features": ["x"], "count": 100},
@@ -211,7 +211,7 @@ def three_labels(tmp_path):
     made = Protocol.of({
         "schema": "replical.protocol/1", "seed": "three", "labels": {"values": ["a", "b", "c"]},
         "class": {"kind": "table", "candidates": [{"name": name} for name in ("one", "two", "three")]},
-        "learner": {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3},
+        "learner": {"name": "handicap", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3},
     })  # fmt: skip
     said = np.random.default_rng(0).choice(["a", "b", "c"], size=(300, 3))
     columns = {"id": [f"i{n}" for n in range(300)]} | {

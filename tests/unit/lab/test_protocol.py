@@ -20,6 +20,21 @@ PUBLIC = {
     "public_items": 100,
     "public_column": "y",
 }
+HANDICAPS = (
+    {"from": "order", "order": [*range(6)]},
+    {"from": "exponentials"},
+    {"from": "weights", "weights": [1] * 6},
+    {"from": "cover", "members": [0, 2]},
+    {"from": "zero"},
+    {"from": "values", "values": [0.0] * 6},
+)
+COVER = {"from": "cover", "members": [0, 2], "radius": 0.5, "public": PUBLIC["public"], "public_items": 9}
+
+
+def preferring(prior):
+    """The same preference in a protocol of cal and in one of handicap."""
+    rest = {key: value for key, value in prior.items() if key != "kind"}
+    return content("cal", prior=prior), content(handicap={"from": prior["kind"]} | rest)
 
 
 def of_kind(kind, **learner):
@@ -43,9 +58,10 @@ def refused(said):
         (content(), ["class", "candidates", 1]),
         *((of_kind(kind), ["class"]) for kind in SECTIONS),
         *(
-            (content(prior=prior), ["prior"])
+            (content("cal", prior=prior), ["prior"])
             for prior in ({"kind": "uniform"}, {"kind": "weights", "weights": [1] * 6}, {"kind": "order", "order": [*range(6)]})
         ),
+        *((content(handicap=handicap), ["handicap"]) for handicap in HANDICAPS),
     ],
 )  # fmt: skip
 def test_an_unknown_key_is_named_wherever_it_stands(said, place):
@@ -84,9 +100,15 @@ def test_an_unknown_key_is_named_wherever_it_stands(said, place):
         (of_kind("table"), ["class"], "candidates", "a class of kind table lists its candidates"),
         (of_kind("thresholds"), ["class"], "cuts", "a class of kind thresholds needs cuts, or range and bins"),
         (of_kind("stumps"), ["class"], "cuts", "a class of kind stumps needs cuts, or range and bins"),
-        (content(prior={"kind": "order", "order": [0]}), ["prior"], "order", "order = [..]"),
-        (content(prior={"kind": "order", "order": [0]}), ["prior"], "kind", "kind None has no key 'order'"),
-        (content(prior={"kind": "uniform"}), ["prior"], "kind", "unknown kind of prior None"),
+        (content("cal", prior={"kind": "order", "order": [0]}), ["prior"], "order", "order = [..]"),
+        (content("cal", prior={"kind": "order", "order": [0]}), ["prior"], "kind", "kind None has no key 'order'"),
+        (content("cal", prior={"kind": "uniform"}), ["prior"], "kind", "unknown kind of prior None"),
+        *((content(handicap=each), ["handicap"], "from", "[handicap] says where handicaps come from") for each in HANDICAPS),
+        (content(handicap=HANDICAPS[0]), ["handicap"], "order", "order = [..]"),
+        (content(handicap=HANDICAPS[2]), ["handicap"], "weights", "no weight for 'm0'"),
+        (content(handicap=HANDICAPS[3]), ["handicap"], "members", "a cover lists the numbers of its members"),
+        (content(handicap=HANDICAPS[5]), ["handicap"], "values", "handicaps are numbers, one a hypothesis"),
+        *((content(handicap=COVER), ["handicap"], key, "all three, or none") for key in ("radius", "public", "public_items")),
     ],
 )
 def test_a_missing_key_is_named(said, place, key, message):
@@ -124,18 +146,17 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["labels", "values"], ["yes", "yes"], "distinct labels"),
         (["labels", "values"], ["yes", "?"], "'?' cannot be a label: whoever labels by file writes it"),
         (["learner", "name"], 5, "name must be a text, got 5"),
-        (["learner", "name"], "rounded-a3", "unknown learner 'rounded-a3'"),
+        (["learner", "name"], "handicaps", "unknown learner 'handicaps'"),
         (["learner", "epsilon"], "0.1", "epsilon must be a number, got '0.1'"),
         (["learner", "epsilon"], True, "epsilon must be a number, got True"),
         (["learner", "epsilon"], float("nan"), "epsilon must be in (0, 1), got nan"),
         (["learner", "rho"], 1, "rho must be in (0, 1), got 1"),
         (["learner", "batch"], 1.0, "batch must be a whole number, got 1.0"),
         (["learner", "batch"], 0, "batch must be a whole number of at least 1, got 0"),
-        (["learner", "items"], True, "items must be a whole number, got True"),
         (["learner", "query"], 1, "query must be a text, got 1"),
-        (["learner", "finish"], "excess", "[learner] has no key 'finish': leave it out, rounded-a2 chooses by distance"),
+        (["learner", "finish"], "excess", "[learner] has no key 'finish'"),
         (["learner", "plan"], "loose", "unknown plan 'loose'"),
-        (["learner", "query"], "halving", "rounded-a2 has no query"),
+        (["learner", "query"], "halving", "handicap has no query"),
         (["class", "kind"], "forest", "unknown kind of class 'forest'"),
         (["class", "candidates"], [], "lists its candidates"),
         (["class", "candidates"], {"name": "a"}, "lists its candidates"),
@@ -162,10 +183,27 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["prior"], {"kind": "order", "order": [*range(6)], "public_items": 5}, "all three, or none"),
         (["prior"], {"kind": "weights", "weights": [1] * 6, "public_items": 5}, "kind 'weights' has no key 'public_items'"),
         (["prior"], {"kind": "order", "order": ["m9", 1, 2, 3, 4, 5]}, "names 'm9', which is no candidate"),
+        (["handicap"], 5, "handicap must be a section [handicap], got 5"),
+        (["handicap"], {"from": "luck"}, "one of order, exponentials, weights, cover, zero, values; got 'luck'"),
+        (["handicap"], {"from": "zero", "order": [0]}, "handicaps from 'zero' have no key 'order'"),
+        (["handicap"], {"from": "order", "order": [0, 1, 2]}, "'m3' is missing"),
+        (["handicap"], {"from": "order", "order": [*range(6)], "public_items": 5}, "all three, or none"),
+        (["handicap"], {"from": "weights", "weights": [1, 2]}, "needs 6 weights, one a hypothesis, got 2"),
+        (["handicap"], {"from": "values", "values": [0.1] * 5}, "PLACE"),
+        (["handicap"], {"from": "values", "values": ["0"] * 6}, "handicaps are numbers, one a hypothesis: values = [..], got ['0'"),
+        (["handicap"], {"from": "values", "values": [0.5] * 6}, "PLACE"),
+        (["handicap"], {"from": "values", "values": [-0.1] * 6}, "PLACE"),
+        (["handicap"], {"from": "cover", "members": []}, "PLACE"),
+        (["handicap"], {"from": "cover", "members": [0, 6]}, "PLACE"),
+        (["handicap"], {"from": "cover", "members": [0, 0]}, "PLACE"),
+        (["handicap"], {"from": "cover", "members": [True]}, "a cover lists the numbers of its members: members = [..], got [True]"),
+        (["handicap"], COVER | {"radius": 1}, "the radius of a cover is a number between 0 and 1, got 1"),
+        (["handicap"], COVER | {"public": "md5:1"}, "public must be written sha256:<64 hex digits>, got 'md5:1'"),
+        (["handicap"], COVER | {"public_items": 0}, "public_items must be a whole number of at least 1, got 0"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named(place, value, message):
-    said = copy.deepcopy(content())
+    said = copy.deepcopy(content("cal" if place == ["prior"] else "handicap"))
     inner = said
     for step in place[:-1]:
         inner = inner[step]
@@ -233,14 +271,14 @@ def test_a_whole_number_means_the_same_with_and_without_a_point():
 def with_file(tmp_path):
     """A protocol whose candidates stand in a CSV file beside it."""
 
-    def write(text, *, digest=None, prior="uniform", more=""):
+    def write(text, *, digest=None, handicap="exponentials", more=""):
         raw = text if isinstance(text, bytes) else text.encode()
         (tmp_path / "candidates.csv").write_bytes(raw)
         told = "" if digest is None else f'digest = "{digest or "sha256:" + hashlib.sha256(raw).hexdigest()}"\n'
         file = tmp_path / "protocol.toml"
         file.write_text(
             f'schema = "replical.protocol/1"\nseed = "s"\n[class]\nkind = "table"\nfile = "candidates.csv"\n{told}{more}'
-            f'[labels]\nvalues = ["no", "yes"]\n[prior]\nkind = "{prior}"\n[learner]\nname = "rounded-a2"\n'
+            f'[labels]\nvalues = ["no", "yes"]\n[handicap]\nfrom = "{handicap}"\n[learner]\nname = "handicap"\n'
             "epsilon = 0.1\ndelta = 0.1\nrho = 0.1\n"
         )
         return file
@@ -249,7 +287,7 @@ def with_file(tmp_path):
 
 
 def test_candidates_in_a_file_are_as_good_as_listed_ones(with_file):
-    protocol = Protocol.read(with_file("name,weight\nrés net,2\nvit,0.5\n", digest="", prior="weights"))
+    protocol = Protocol.read(with_file("name,weight\nrés net,2\nvit,0.5\n", digest="", handicap="weights"))
     assert protocol.recipe.columns == ("rés net", "vit")
     assert protocol.prior.values.tolist() == [2.0, 0.5]
     listed = Protocol.of(protocol.content)
@@ -267,8 +305,8 @@ def test_a_file_of_candidates_may_come_from_a_spreadsheet(with_file):
     [
         ("name\na\nb\n", {"digest": "sha256:" + "0" * 64}, "candidates.csv has changed: its digest is sha256:"),
         ("name\na\nb\n", {"more": 'candidates = [{ name = "a" }]\n'}, "give candidates or a file of them, not both"),
-        ("name,weight\na,much\n", {"prior": "weights"}, "the weight of 'a' is no number: 'much'"),
-        ("name,weight\na,1\nb,\n", {"prior": "weights"}, "no weight for 'b'"),
+        ("name,weight\na,much\n", {"handicap": "weights"}, "the weight of 'a' is no number: 'much'"),
+        ("name,weight\na,1\nb,\n", {"handicap": "weights"}, "no weight for 'b'"),
         ("name,colour\na,red\n", {}, "a candidate has no key 'colour'"),
         ("model\na\n", {}, "candidate 0 needs a name"),
         ("name\na\na\n", {}, "the candidate 'a' is named twice"),
@@ -302,39 +340,60 @@ def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
             Protocol.read(tmp_path / "bad.toml")
 
 
+def test_a_preference_stands_in_the_section_of_its_learner():
+    prior = {"kind": "order", "order": [*range(6)]}
+    assert "[prior] is not for the learner handicap: say who is preferred in [handicap]" in refused(content(prior=prior))
+    said = content("cal", handicap=HANDICAPS[0])
+    assert refused(said) == "[handicap] is for the learner of this name, not for 'cal'"
+
+
 def test_the_public_table_of_an_order_is_in_the_fingerprint():
     """And a file that says nothing of one has the fingerprint it always had."""
     plain = {"kind": "order", "order": [*range(6)]}
     others = [PUBLIC, PUBLIC | {"public_items": 101}, PUBLIC | {"public": f"sha256:{'0b' * 32}"}, plain]
-    assert len({Protocol.of(content(prior=prior)).fingerprint for prior in others}) == 4
-    assert Protocol.of(content(prior=PUBLIC)).public == PUBLIC["public"]
-    assert [Protocol.of(content(**prior)).public for prior in ({}, {"prior": plain})] == [None, None]
-    frozen = "sha256:40cd38d6191053f36ba16982467660add2be3d972e0202e0c1226150d2afa32e"
-    assert Protocol.of(content(prior=plain)).fingerprint == frozen
+    for who in (0, 1):
+        assert len({Protocol.of(preferring(prior)[who]).fingerprint for prior in others}) == 4
+        assert [Protocol.of(preferring(prior)[who]).public for prior in (PUBLIC, plain)] == [PUBLIC["public"], None]
+    assert Protocol.of(content(handicap=COVER)).public == COVER["public"]
+    assert Protocol.of(content()).public is None
+    frozen = ["FROZEN0", "FROZEN1"]
+    assert [Protocol.of(said).fingerprint for said in preferring(plain)] == frozen
 
 
 def test_priors_reach_the_plan():
     """The published preference is the one the shared order uses, whether it is told by name, by index or by weight."""
-    by_name = Protocol.of(content(prior={"kind": "order", "order": ["m5", "m4", "m3", "m2", "m1", "m0"]}))
-    by_index = Protocol.of(content(prior={"kind": "order", "order": [5, 4, 3, 2, 1, 0]}))
     everyone = np.arange(6)
-    for protocol in (by_name, by_index):
-        assert protocol.plan.prior.first(protocol.shared, "order", indices=everyone) == 5
+    for order in (["m5", "m4", "m3", "m2", "m1", "m0"], [5, 4, 3, 2, 1, 0]):
+        paper, ours = map(Protocol.of, preferring({"kind": "order", "order": order}))
+        assert paper.plan.prior.first(paper.shared, "order", indices=everyone) == 5
+        assert (ours.plan.source, ours.plan.favourite) == ("order", 5)
     heavy = [1e-6, 1e-6, 1e6, 1e-6, 1e-6, 1e-6]
-    listed = Protocol.of(content(prior={"kind": "weights", "weights": heavy}))
-    told = content(prior={"kind": "weights"})
-    for candidate, weight in zip(told["class"]["candidates"], heavy, strict=True):
-        candidate["weight"] = weight
+    listed, ours = map(Protocol.of, preferring({"kind": "weights", "weights": heavy}))
     assert listed.plan.prior.first(listed.shared, "order", indices=everyone) == 2
-    assert Protocol.of(told).plan.prior.fingerprint == listed.plan.prior.fingerprint
-    cuts = of_kind("thresholds") | {"prior": {"kind": "weights", "weights": [1, 5, 1]}}
+    assert ours.plan.source == "weights"
+    assert ours.plan.terms(ours.shared)[1].argmin() == 2
+    for told in preferring({"kind": "weights"}):
+        for candidate, weight in zip(told["class"]["candidates"], heavy, strict=True):
+            candidate["weight"] = weight
+        assert Protocol.of(told).plan.prior.fingerprint == listed.plan.prior.fingerprint
+    cuts = of_kind("thresholds", learner="cal") | {"prior": {"kind": "weights", "weights": [1, 5, 1]}}
     assert Protocol.of(cuts).plan.prior.masses(3).tolist() == pytest.approx([1 / 7, 5 / 7, 1 / 7])
 
 
+def test_handicaps_reach_the_plan():
+    made = {each["from"]: Protocol.of(content(handicap=each)) for each in HANDICAPS}
+    assert {name: each.plan.source for name, each in made.items()} == {name: name for name in made}
+    assert made["cover"].plan.members(made["cover"].shared).tolist() == [0, 2]
+    for name in ("zero", "values"):
+        assert not made[name].plan.terms(made[name].shared)[1].any()
+    given = Protocol.of(content(handicap={"from": "values", "values": {f"m{n}": n / 32 for n in range(6)}}))
+    assert given.plan.terms(given.shared)[1].tolist() == [n * 2**35 for n in range(6)]
+
+
 def test_every_number_of_the_learner_reaches_the_plan():
-    made = Protocol.of(content(epsilon=0.1, kappa=0.01, a=0.02, b=0.05, batch=3, items=77, max_labels=9)).plan
-    assert [float(made[name]) for name in ("a", "b", "rho", "delta", "kappa")] == [0.02, 0.05, 0.6, 0.2, 0.01]
-    assert (made.items, made.max_labels, made.base.max_labels, made.name) == (77, 9, 9, "tight")
+    made = Protocol.of(content(epsilon=0.1, a=0.02, b=0.05, batch=3, labs=3, max_labels=9)).plan
+    assert [float(made[name]) for name in ("a", "b", "rho", "delta", "labs")] == [0.02, 0.05, 0.6, 0.2, 3]
+    assert (made.batch, made.max_labels, made.name) == (3, 9, "tight")
     assert Protocol.of(content("erm", plan="paper", k_final=5)).plan.name == "paper"
 
 
@@ -367,28 +426,30 @@ def test_an_unknown_key_beside_the_labels_is_named():
 
 @pytest.mark.parametrize("weights", [["1", "1", "1", "1", "1", "1"], [True] * 6, "111111"])
 def test_weights_are_numbers(weights):
-    with pytest.raises(BadProtocol, match="weights must be numbers"):
-        Protocol.of(content(prior={"kind": "weights", "weights": weights}))
+    for said in preferring({"kind": "weights", "weights": weights}):
+        with pytest.raises(BadProtocol, match="weights must be numbers"):
+            Protocol.of(said)
 
 
 def test_weights_by_name_are_written_so_that_they_read_back(tmp_path):
     names = ["a b", 'c"d', "é", "plain", "x.y", ""]
-    said = content(prior={"kind": "weights", "weights": {name or "z": 1.0 + n for n, name in enumerate(names)}})
-    said["class"]["candidates"] = [{"name": name or "z"} for name in names]
-    (tmp_path / "p.toml").write_text(Protocol.of(said).toml())
-    assert Protocol.read(tmp_path / "p.toml").fingerprint == Protocol.of(said).fingerprint
+    weights = {name or "z": 1.0 + n for n, name in enumerate(names)}
+    for said in preferring({"kind": "weights", "weights": weights}):
+        said["class"]["candidates"] = [{"name": name or "z"} for name in names]
+        (tmp_path / "p.toml").write_text(Protocol.of(said).toml())
+        assert Protocol.read(tmp_path / "p.toml").fingerprint == Protocol.of(said).fingerprint
 
 
 def test_labs_are_part_of_the_protocol_and_their_order_is():
-    plain, named = content("settled", labs=3), content("settled", labs=3) | {"labs": {"names": ["a", "b", "c"]}}
+    plain, named = content(labs=3), content(labs=3) | {"labs": {"names": ["a", "b", "c"]}}
     assert Protocol.of(plain).lab_names == ()
     assert Protocol.of(named).lab_names == ("a", "b", "c")
     turned = named | {"labs": {"names": ["b", "a", "c"]}}
     assert len({Protocol.of(said).fingerprint for said in (plain, named, turned)}) == 3
     assert Protocol.of(tomllib.loads(Protocol.of(named).toml())).fingerprint == Protocol.of(named).fingerprint
-    assert (Protocol.of(named).labs_most, Protocol.of(content("rounded-a2")).labs_most) == (3, None)
+    assert (Protocol.of(named).labs_most, Protocol.of(content("cal")).labs_most) == (3, None)
 
 
 def test_more_labs_than_the_learner_counts_on_are_refused():
-    said = content("settled") | {"labs": {"names": ["a", "b", "c"]}}
+    said = content() | {"labs": {"names": ["a", "b", "c"]}}
     assert "3 labs are listed, and the learner's numbers are for labs = 2: write 3 there" in refused(said)

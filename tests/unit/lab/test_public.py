@@ -25,8 +25,8 @@ SAMPLE = {
 
 def published(**changes):
     """A protocol whose order was made from the sample."""
-    said = content("settled", candidates=3, **changes)
-    return Protocol.of(said | {"prior": read_public(SAMPLE, "label", MODELS).section})
+    said = content(candidates=3, **changes)
+    return Protocol.of(said | {"handicap": {"from": "order"} | read_public(SAMPLE, "label", MODELS).section})
 
 
 def test_a_sample_makes_an_order():
@@ -113,6 +113,6 @@ def test_another_table_is_not_the_sample():
 
 def test_an_order_from_elsewhere_has_no_sample():
     order = {"kind": "order", "order": [2, 1, 0]}
-    for said in (content(candidates=3), content(candidates=3, prior=order)):
+    for said in (content(candidates=3), content(candidates=3, handicap=order)):
         with pytest.raises(ReplicalError, match="was not made from a public table, so there is nothing to check"):
             check_apart(Protocol.of(said), SAMPLE, read_pool(SAMPLE, MODELS))

@@ -280,7 +280,7 @@ def test_more_labs_share_what_may_fail(items, share):
     assert (made["delta_C"], made.labs) == (Fraction(1, 10_000), 10)
 
 
-# ---- settled ----
+# ---- handicap ----
 
 
 TASK = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
@@ -301,10 +301,10 @@ BAD = [
 def test_bad_numbers_are_one_sentence(changes, message):
     """In Python and in a protocol."""
     with pytest.raises(ValueOutOfRange) as caught:
-        plan("settled", 6, **TASK, **changes)
+        plan("handicap", 6, **TASK, **changes)
     assert str(caught.value).startswith(message)
     with pytest.raises(ReplicalError) as caught:
-        Protocol.of(content("settled", **TASK | changes))
+        Protocol.of(content("handicap", **TASK | changes))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -313,7 +313,7 @@ def test_a_study_does_not_run_such_cells(sweep):
     """It says why in the words of the plan, and runs the others."""
     pytest.importorskip("pyarrow")
     bad = [(changes, message) for changes, message in BAD if min(changes.values()) > 0]  # a count or share at all
-    cell = {"class": "thresholds:9", "learner": "settled", "epsilon": 0.1, "pool_size": 50}
+    cell = {"class": "thresholds:9", "learner": "handicap", "epsilon": 0.1, "pool_size": 50}
     rows = sweep(based(stop={"pairs": 1}, grid=[cell | changes for changes, _ in [({}, ""), *bad]])).rows
     reasons = [row["reason"] for row in rows if row["status"] == "refused"]
     assert len(rows) == len(bad) + 1
@@ -323,14 +323,14 @@ def test_a_study_does_not_run_such_cells(sweep):
 
 
 def test_a_budget_of_one_batch_is_enough():
-    assert plan("settled", 6, **TASK, batch=16, max_labels=16).opens(0) == 16
+    assert plan("handicap", 6, **TASK, batch=16, max_labels=16).opens(0) == 16
 
 
 @pytest.mark.parametrize(("said", "right"), [([[1, 0, 0]], 1), ([[0, 0, 0]], 0), ([[1, 1, 0]], 1)])
 def test_a_pool_of_one_item_has_an_uncertified_answer(said, right):
     C = PredictionTable(["a", "b", "c"])
     pool = Pool(C, np.array(said), PrivateRandomness.simulated("one"))
-    made = learner_for(plan("settled", C, **TASK, pool="finite"))
+    made = learner_for(plan("handicap", C, **TASK, pool="finite"))
     result = learn(made, pool, KnownLabels(C, [right]), SharedRandomness("s"))
     assert (result.hypothesis in range(3), result.settling.certified) == (True, False)
     assert result.labels == (1 if len(set(said[0])) > 1 else 0)

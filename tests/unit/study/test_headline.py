@@ -13,11 +13,11 @@ pytest.importorskip("matplotlib")
 def cell(learner, labels, **given):
     """A row of 100 pairs: one of them differs with a replicable learner, half of them with another."""
     usual = {"agree": 99 if find(learner).replicable else 50, "epsilon": 0.05, "pool_size": "5000"}
-    usual |= {"rho_proven": 0.07} if find(learner).rounds else {}
+    usual |= {"rho_proven": 0.07} if find(learner).certifies else {}
     return study_row(learner, labels_mean=labels, **(usual | {"nu": 0.0 if learner == "replical" else None} | given))
 
 
-THREE = [cell("replical", 3e6, pool_size="exact", vacuous=True), cell("cal", 7.0), cell("rounded-cal", 14.0)]
+THREE = [cell("replical", 3e6, pool_size="exact", vacuous=True), cell("cal", 7.0), cell("handicap", 14.0)]
 
 
 def learners(rows):
@@ -26,7 +26,7 @@ def learners(rows):
 
 
 def test_three_learners_for_one_promise(tmp_path):
-    (picture,) = headline([*THREE, cell("cal", 9.0, epsilon=0.01), cell("rounded-cal", 20.0, rho=0.2)], tmp_path)
+    (picture,) = headline([*THREE, cell("cal", 9.0, epsilon=0.01), cell("handicap", 20.0, rho=0.2)], tmp_path)
     assert picture.name == "headline"
     assert picture.caption == (
         "The same promise, thresholds:1000, ε = 0.05, δ = 0.05, ρ = 0.1: CAL asks for 7 labels per lab, promises nothing, and "
@@ -40,19 +40,19 @@ def test_three_learners_for_one_promise(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [
-        (THREE, ["cal", "rounded-cal", "replical"]),
-        (THREE[1:], ["cal", "rounded-cal"]),
-        (THREE[::2], ["rounded-cal", "replical"]),
-        (THREE[2:], ["rounded-cal"]),
+        (THREE, ["cal", "handicap", "replical"]),
+        (THREE[1:], ["cal", "handicap"]),
+        (THREE[::2], ["handicap", "replical"]),
+        (THREE[2:], ["handicap"]),
         (THREE[1:2], ["cal"]),
         ([cell("erm", 90.0), cell("replicable-erm", 1e6)], None),
         ([], None),
         ([each | {"status": "refused"} for each in THREE], None),
         (THREE[:1], None),  # a vacuous cell alone says nothing
-        ([cell("a2", 60.0, noise="0.05"), cell("rounded-a2", 150.0, noise="0.05")], ["a2", "rounded-a2"]),
+        ([cell("a2", 60.0, noise="0.05"), cell("handicap", 150.0, noise="0.05")], ["a2", "handicap"]),
         ([cell("cal-rounds", 60.0), cell("replical", 1e6)], ["replical"]),  # its parent, but not of the three
-        ([cell("cal", 7.0, epsilon=0.1), cell("rounded-cal", 14.0)], ["rounded-cal"]),  # another world
-        ([cell("cal", 7.0), cell("rounded-cal", 14.0, max_labels=14)], ["cal"]),  # a budget makes no price
+        ([cell("cal", 7.0, epsilon=0.1), cell("handicap", 14.0)], ["handicap"]),  # another world
+        ([cell("cal", 7.0), cell("handicap", 14.0, max_labels=14)], ["cal"]),  # a budget makes no price
         ([cell("cal", 7.0), cell("replical", 9.0, k_loop=3)], ["cal"]),  # nor do sizes set by hand
     ],
 )  # fmt: skip
@@ -73,11 +73,11 @@ def test_a_world_where_labs_agree_anyway_is_not_chosen():
 
 def test_both_plans_of_the_papers_learner_have_a_line_and_the_best_cell_of_each_is_taken():
     paper = cell("replical", 1e15, plan="paper", pool_size="exact")
-    blunt = cell("rounded-cal", 3.0, certified_fraction=0.5)
+    blunt = cell("handicap", 3.0, certified_fraction=0.5)
     found = choose([*THREE, paper, blunt])
     assert [(row["learner"], row["plan"]) for row in found.lines] == [
         ("cal", "tight"),
-        ("rounded-cal", "tight"),
+        ("handicap", "tight"),
         ("replical", "tight"),
         ("replical", "paper"),
     ]

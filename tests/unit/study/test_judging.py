@@ -25,7 +25,7 @@ from replical.study.judging import (
 from support.studies import study_row
 
 
-def row(learner="rounded-cal", **changes):
+def row(learner="handicap", **changes):
     return study_row(learner, **changes)
 
 
@@ -56,7 +56,7 @@ def test_cells_with_too_few_pairs():
         ({"certified_fraction": 0.94}, "12 of 200 labs"),
         ({"learner": "replical", "k_loop": 40}, "sizes set by hand"),
         ({"learner": "replical", "noise": "0.05"}, "its proof allows no noise"),
-        ({"learner": "rounded-cal", "noise": "boundary:0.1,0.2"}, "its proof allows no noise"),
+        ({"learner": "handicap", "noise": "boundary:0.1,0.2"}, "its proof allows no noise"),
         ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": 0}, "its proof allows no noise"),
         ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": None, "certified_fraction": 1.0}, ""),
         ({"learner": "replica2", "noise": "0.05", "nu": 0.01}, "more noise than its ν"),
@@ -116,4 +116,4 @@ def test_order_is_that_of_worlds_whatever_the_order_of_rows():
     found = [cell_name(each) for each in finished_rows(rows)]
     assert found == [cell_name(each) for each in finished_rows(rows[::-1])]
     assert found[0].startswith("cal on thresholds:500")
-    assert [each.split()[0] for each in found[1:]] == ["rounded-cal", "cal", "rounded-cal"]
+    assert [each.split()[0] for each in found[1:]] == ["handicap", "cal", "handicap"]

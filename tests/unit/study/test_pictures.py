@@ -18,7 +18,7 @@ from support.paths import ROOT
 from support.studies import study_row
 
 plot = pytest.importorskip("matplotlib")
-GRID = {"class": "thresholds:1000", "learner": ["cal", "rounded-cal", "replical"], "epsilon": [0.2, 0.1, 0.05]}
+GRID = {"class": "thresholds:1000", "learner": ["cal", "handicap", "replical"], "epsilon": [0.2, 0.1, 0.05]}
 STUDY = Study.of({"schema": "replical.study/1", "name": "figures", "seed": "f", "grid": [GRID | {"pool_size": 500}]})
 
 
@@ -35,7 +35,7 @@ def rows_of_the_study():
     found = []
     for number, each in enumerate(STUDY.cells()):
         given = dict(each.parameters) | {"cell": each.id, "noise": "0.0", "pool_size": "500", "labels_error": 1.0}
-        if find(learner := given.pop("learner")).rounds:
+        if find(learner := given.pop("learner")).certifies:
             given |= {"certified_fraction": 0.5, "rho_predicted": 0.03, "rho_proven": 0.2}
         found.append(cell(learner, 10.0 * 3**number, **given))
     return found
@@ -71,7 +71,7 @@ def test_captions_are_made_from_the_data(drawn):
     captions = {picture.name: picture.caption for picture in drawn}
     assert "predicted 1.5 times" in captions["predicted"]
     assert "in 3 of 3 cells" in captions["predicted"]
-    assert "rounded-cal (tight) 27" in captions["cost"]  # three cells of CAL come before the three that round
+    assert "handicap (tight) 27" in captions["cost"]  # three cells of CAL come before the three that round
     assert "1% of pairs differ" in captions["disagreement"]
     assert f"cal (tight) {log(9) / log(4):.2f}" in captions["labels-epsilon"]
 
@@ -87,20 +87,20 @@ def test_the_same_rows_give_the_same_bytes_whatever_the_users_own_style(drawn, t
 ODD = {
     "nothing": [],
     "refused": [cell("replical", None, status="refused", theta=None, hypotheses=None, disagreement=None) | {"pairs": 0}],
-    "one": [cell("rounded-cal", 12.0)],
+    "one": [cell("handicap", 12.0)],
     "without a promise": [cell("cal", 12.0), cell("erm", 200.0)],
     "huge": [cell("replical", 10.0 ** (14 + each), rho=0.1 / 2**each, plan="paper", labels_error=1e17) for each in range(5)],
-    "zero": [cell("rounded-cal", 12.0, epsilon=e, agree=100, expected_jaccard=0.0, rho_predicted=0.0) for e in (0.1, 0.05, 0.02)],
-    "no labels": [cell("cal", 0.0), cell("rounded-cal", 0.0), cell("cal", 4.0, epsilon=0.1)],
-    "one pair": [cell("rounded-cal", 3.0, agree=1, pairs=1, labels_error=None, jaccard_error=None, rho_predicted=0.1)],
+    "zero": [cell("handicap", 12.0, epsilon=e, agree=100, expected_jaccard=0.0, rho_predicted=0.0) for e in (0.1, 0.05, 0.02)],
+    "no labels": [cell("cal", 0.0), cell("handicap", 0.0), cell("cal", 4.0, epsilon=0.1)],
+    "one pair": [cell("handicap", 3.0, agree=1, pairs=1, labels_error=None, jaccard_error=None, rho_predicted=0.1)],
     "always": [cell("cal", 4.0, agree=0)],
     "equal": [cell("cal", 7.0, epsilon=e, labels_error=0.0) for e in (0.1, 0.05, 0.02)],
     "wide errors": [cell("cal", 7.0, epsilon=e, labels_error=50.0) for e in (0.1, 0.05, 0.02)],
     "near the end": [cell("erm", 7.0 + e, epsilon=e) for e in (0.999, 0.9, 0.8)],
     "boundary": [cell("a2", 90.0 + each, noise=f"boundary:0.{each},0.05") for each in (1, 2, 3)],
-    "table": [cell(learner, 90.0, noise="0.05", **{"class": "table:some.csv"}) for learner in ("a2", "rounded-a2")],
+    "table": [cell(learner, 90.0, noise="0.05", **{"class": "table:some.csv"}) for learner in ("a2", "handicap")],
     "everyone": [cell(learner, 30.0 * (number + 1), epsilon=e, theta=2.0, nu=0.0) for number, learner in enumerate(LEARNERS) for e in (0.1, 0.05, 0.02)],
-    "options": [cell("rounded-a2", 30.0, rho=r, batch=b, kappa=0.01) for r in (0.1, 0.2, 0.4) for b in (1, 4)],
+    "options": [cell("handicap", 30.0, rho=r, batch=b, kappa=0.01) for r in (0.1, 0.2, 0.4) for b in (1, 4)],
     "of the study": rows_of_the_study(),
 }  # fmt: skip
 
@@ -134,9 +134,9 @@ def test_a_share_of_zero_stands_on_the_floor(tmp_path, monkeypatch):
 
 def test_vacuous_cells_are_not_drawn(tmp_path, monkeypatch):
     foreseen = {"rho_predicted": 0.031, "rho_proven": 0.2}
-    vacuous = [cell("rounded-cal", 77.0, epsilon=e, vacuous=True, **foreseen) for e in (0.1, 0.05)]
+    vacuous = [cell("handicap", 77.0, epsilon=e, vacuous=True, **foreseen) for e in (0.1, 0.05)]
     counted = [
-        cell("rounded-cal", 12.0, epsilon=0.1, rho_predicted=0.03, rho_proven=0.2),
+        cell("handicap", 12.0, epsilon=0.1, rho_predicted=0.03, rho_proven=0.2),
         cell("cal", 6.0, epsilon=0.1),
     ]
     assert draw([], vacuous, tmp_path) == []
@@ -166,7 +166,7 @@ def test_a_legend_on_a_curve_is_found_and_words_on_words(monkeypatch, tmp_path):
 
 
 def test_many_lines_go_to_several_pictures(tmp_path):
-    rows = [cell("rounded-cal", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
+    rows = [cell("handicap", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
     assert [each.name for each in draw([], rows, tmp_path)] == ["headline", "cost", "cost-2", "disagreement"]
 
 

@@ -18,7 +18,7 @@ from support.studies import study_row
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&{{}} $title"
 CONTENT = {
     "schema": "replical.study/1", "name": "small", "seed": "s", "stop": {"pairs": 100},
-    "grid": [{"class": "thresholds:100", "learner": ["cal", "rounded-cal"], "epsilon": [0.1, 0.2], "pool_size": 1000}],
+    "grid": [{"class": "thresholds:100", "learner": ["cal", "handicap"], "epsilon": [0.1, 0.2], "pool_size": 1000}],
 }  # fmt: skip
 FACTS = {
     "quick": False,
@@ -28,7 +28,7 @@ FACTS = {
 }
 
 
-def row(learner="rounded-cal", **changes):
+def row(learner="handicap", **changes):
     return study_row(learner, **changes)
 
 
@@ -64,14 +64,14 @@ VACUOUS = [row(vacuous=True, base_agreement=base) for base in (0.82, 0.83, 0.99)
         ([*CERTAIN, VACUOUS[0]], ["In", "1 cell shows nothing about it (none for certain)"]),
         (FEW, ["A first look: 6 pairs a cell are too few to confirm a promise; of 2 cells that count none looks broken. "]),
         ([row(agree=1, pairs=1)], ["A first look: 1 pair a cell is too few"]),
-        ([*FEW, row(agree=0, pairs=6)], ["A first", "of 3 cells that count 1 looks broken. Below it: rounded-cal"]),
+        ([*FEW, row(agree=0, pairs=6)], ["A first", "of 3 cells that count 1 looks broken. Below it: handicap"]),
         ([*FEW[:2], row(agree=0, pairs=6, vacuous=True)], ["A", "broken; it is also below in 1 of the others. Below it"]),
         ([row(agree=100), FEW[0]], ["In", "in 1 it is compatible with it (1 has too few pairs for more), in 0"]),
         ([row(agree=70), row(agree=70, rho=0.2, vacuous=True, certified_fraction=0.5)],
          ["In", "in 1 below it; it is also below in 1 of the others",
-          "Below it: rounded-cal on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000) and uncertified rounded-cal on"]),
+          "Below it: handicap on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000) and uncertified handicap on"]),
         ([row(agree=70, vacuous=True)],
-         ["None of 1 cell", "and yet agreement lies below the promise of 1-ρ in 1. Below it: rounded-cal"]),
+         ["None of 1 cell", "and yet agreement lies below the promise of 1-ρ in 1. Below it: handicap"]),
         ([refusal(), refusal(rho=0.2)], ["Nothing was run: 2 cells were refused."]),
         ([row("cal", agree=40), row("cal", agree=60, epsilon=0.2)],
          ["2 cells without a replicable learner: two labs agreed in 40% to 60% of pairs."]),
@@ -92,20 +92,20 @@ STEPS = [
     row("cal", agree=40),
 ]
 UNCLEAR = [row(base_agreement=0.78), row(vacuous=True, base_agreement=0.82), row(vacuous=True, base_agreement=0.83)]
-PRICE = "rounded-cal asked for 0.9 to 2 times the labels of cal (median 1.4) in the same world, from 1 fewer to 6 more (2 cells)."
+PRICE = "handicap asked for 0.9 to 2 times the labels of cal (median 1.4) in the same world, from 1 fewer to 6 more (2 cells)."
 WITHIN = "the 95% interval of agreement lies wholly within 1-ρ in"
 CHEAPEST = "Of the learners with a proven promise, {} asked for fewest labels in 1 of 2 tasks; the next asked for {} times as many."
 SENTENCES = [
     ("broken_promises", [row(agree=100), row(agree=92)], []),
     ("broken_promises", [row(agree=70), row(agree=60, certified_fraction=0.0)], [
-        "The promise is broken in 1 cell: the whole 95% interval of agreement lies below 1-ρ for rounded-cal on thresholds:1000 "
+        "The promise is broken in 1 cell: the whole 95% interval of agreement lies below 1-ρ for handicap on thresholds:1000 "
         "(ε 0.1, ρ 0.1, pool 2000), agreement 70%, 60% to 78.8%.",
         "Labs differ more often than ρ in 1 cell where nothing was proven: "]),
     ("promises", [row(agree=100), row(agree=92, rho=0.2, epsilon=0.2), row(agree=80, vacuous=True), row("replical", k_loop=9)], [
         f"replical (sizes set by hand): {WITHIN} 1 of 1 cell that counts; two labs differed in 3% of pairs.",
-        f"rounded-cal: {WITHIN} 2 of 2 cells that count; two labs differed in 0% to 8% of pairs."]),
-    ("promises", [row(agree=100), FEW[0]], [f"rounded-cal: {WITHIN} 1 of 2 cells that count (1 has too few pairs for more); two"]),
-    ("promises", FEW[:1], [f"rounded-cal: {WITHIN} 0 of 1 cell that counts (too few pairs for more); two labs"]),
+        f"handicap: {WITHIN} 2 of 2 cells that count; two labs differed in 0% to 8% of pairs."]),
+    ("promises", [row(agree=100), FEW[0]], [f"handicap: {WITHIN} 1 of 2 cells that count (1 has too few pairs for more); two"]),
+    ("promises", FEW[:1], [f"handicap: {WITHIN} 0 of 1 cell that counts (too few pairs for more); two labs"]),
     ("last_step", STEPS, [
         "On the very same labels two labs differ in 60% of pairs without the shared last step and in 2% with it (1 cell that "
         "counts, with a proven promise).",
@@ -117,12 +117,12 @@ SENTENCES = [
     ("price", [row(max_labels=5), row("cal")], []),  # a budget is no price
     ("price", [*PRICED, EMPTY], [PRICE]),  # nor is a price of what labs have anyway
     ("price", [EMPTY, row("cal", labels_mean=6)], [
-        "rounded-cal asked for 10 times the labels of cal in the same world, 54 more (1 vacuous cell)."]),
-    ("price", PRICED[2:], ["rounded-cal asked for 0.9 times the labels of cal in the same world, 1 fewer (1 cell)."]),
+        "handicap asked for 10 times the labels of cal in the same world, 54 more (1 vacuous cell)."]),
+    ("price", PRICED[2:], ["handicap asked for 0.9 times the labels of cal in the same world, 1 fewer (1 cell)."]),
     ("price", [row()], []),
     ("cheapest", [row(), row("replical", labels_mean=12e6), row(epsilon=0.2, labels_mean=90),
                   row("replical", epsilon=0.2, labels_mean=30)],
-     [CHEAPEST.format("replical", "3"), CHEAPEST.format("rounded-cal", "1,000,000")]),
+     [CHEAPEST.format("replical", "3"), CHEAPEST.format("handicap", "1,000,000")]),
     ("cheapest", [row(certified_fraction=0.5), row("replical", labels_mean=12e6)], []),  # who proves nothing does not compete
     ("error_price", [row(), row("cal", excess_error_mean=0.01)], [
         "Rounding costs accuracy: its mean excess error is above its parent's in 1 of 1 cell and there 0.2 of ε."]),
@@ -141,12 +141,12 @@ SENTENCES = [
     ("accuracy", [row(), row(delta=0.1)], ["0 of 400 labs ended with an error more than ε above the best; δ allows for 30 in the mean."]),
     ("accuracy", [row(excess_over_epsilon=40), row("cal", excess_over_epsilon=12)], [
         "52 of 400 labs",
-        "More labs than chance explains ended above ε in 1 cell: rounded-cal on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000), "
+        "More labs than chance explains ended above ε in 1 cell: handicap on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000), "
         f"p = {upper_tail(40, 200, 0.05):.2g}."]),
     ("accuracy", [refusal()], []),
     ("vacuous_cells", [row(vacuous=True, base_agreement=0.95), row("cal")], [
         "1 cell says nothing about replicability: without the shared last step labs already agree in more than 80% of pairs: "
-        "rounded-cal on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000)."]),
+        "handicap on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000)."]),
     ("vacuous_cells", [row()], []),
     ("unclear_cells", [row(vacuous=True, base_agreement=0.95), row("cal")], []),
     ("unclear_cells", [row(base_agreement=None)], []),
@@ -293,7 +293,7 @@ def test_the_sentence_the_headline_and_the_terms_come_before_everything_else(pic
 def test_vacuous_cells_are_marked_and_not_drawn(pictures):
     empty = row(vacuous=True, base_agreement=0.95, epsilon=0.2)
     text = page([*ROWS, empty], pictures)
-    assert "<p>Not drawn where agreement or its price is shown: 1 vacuous cell, 1 of rounded-cal.</p>" in text
+    assert "<p>Not drawn where agreement or its price is shown: 1 vacuous cell, 1 of handicap.</p>" in text
     line = text[text.index(empty["cell"]) :].partition("</tr>")[0]
     assert "∅" in line
     assert "✓" not in line  # a promise that is kept says nothing here
@@ -341,7 +341,7 @@ def test_command_and_listing():
 
 
 def test_five_hundred_cells_are_quick():
-    learners = ["rounded-cal", "cal", "replical", "cal-rounds"] * 125
+    learners = ["handicap", "cal", "replical", "cal-rounds"] * 125
     rows = [row(learner, cell=f"{n:016x}", epsilon=0.001 + n / 2000) for n, learner in enumerate(learners)]
     started = time.process_time()
     text = page(rows)

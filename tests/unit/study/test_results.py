@@ -58,7 +58,7 @@ def test_the_scale_of_the_class_is_the_logarithm_of_its_size():
     assert (found.fitted, found.paper) == (pytest.approx(2.5), pytest.approx(2, abs=0.01))
 
 
-@pytest.mark.parametrize("learner", ["cal-rounds", "rounded-cal"])
+@pytest.mark.parametrize("learner", ["cal-rounds", "handicap"])
 def test_stars_are_drawn_against_theta_whether_the_plan_knows_it_or_not(learner):
     leaves, pool = (4, 8, 16, 32), {"pool_size": "5000", "theta": None}
     found = only([cell(learner, 3.0 * n, hypotheses=n + 1.0, **pool, **{"class": f"star:{n}"}) for n in leaves])
@@ -88,11 +88,11 @@ def test_nu_is_the_rate_of_the_noise_and_0_is_left_out():
 
 
 def test_rounding_stands_beside_theorem_1_and_theorem_r1():
-    found = only([cell("rounded-cal", 18.0, rho=rho, pool_size="20000") for rho in (0.05, 0.1, 0.2)])
+    found = only([cell("handicap", 18.0, rho=rho, pool_size="20000") for rho in (0.05, 0.1, 0.2)])
     assert (found.fitted, found.power.ours) == (pytest.approx(0, abs=1e-9), pytest.approx(0, abs=1e-9))
     assert found.paper > 4
     sizes, pool = (10**3, 10**4, 10**6), {"pool_size": "20000"}
-    rows = [cell("rounded-cal", 10.0, hypotheses=n, **pool, **{"class": f"thresholds:{n}"}) for n in sizes]
+    rows = [cell("handicap", 10.0, hypotheses=n, **pool, **{"class": f"thresholds:{n}"}) for n in sizes]
     A = [2 * (1 + log(n)) for n in sizes]
     bound = [2 + a * (1 + log(20000 / a)) for a in A]
     assert only(rows).power.ours == pytest.approx(slope([log(n) for n in sizes], bound))
@@ -107,11 +107,11 @@ def test_the_error_is_that_of_the_points_or_of_the_scatter():
 
 
 def test_groups_hold_all_else_equal():
-    rows = [cell("rounded-cal", 10.0, rho=rho, epsilon=e) for rho in (0.1, 0.2) for e in (0.1, 0.05, 0.02)]
+    rows = [cell("handicap", 10.0, rho=rho, epsilon=e) for rho in (0.1, 0.2) for e in (0.1, 0.05, 0.02)]
     assert [(each.axis, each.settings["rho"]) for each in growths(rows)] == [("epsilon", 0.1), ("epsilon", 0.2)]
     assert growths(rows[:2]) == []
     assert growths([row | {"status": "refused", "labels_mean": None} for row in rows]) == []
-    options = [cell("rounded-cal", 10.0, epsilon=e, query=q) for e, q in ((0.1, "halving"), (0.05, None), (0.02, None))]
+    options = [cell("handicap", 10.0, epsilon=e, query=q) for e, q in ((0.1, "halving"), (0.05, None), (0.02, None))]
     assert growths(options) == []
 
 

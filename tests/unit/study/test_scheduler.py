@@ -24,8 +24,8 @@ from support.studies import BASE, GRID, based, of_pairs
     "grid",
     [
         {"learner": "cal", "class": "thresholds:1000"},
-        {"learner": "rounded-cal", "pool_size": 200},
-        {"learner": "rounded-a2", "pool_size": 200, "noise": 0.05, "max_labels": 40},
+        {"learner": "handicap", "pool_size": 200},
+        {"learner": "handicap", "pool_size": 200, "noise": 0.05, "max_labels": 40},
         {"learner": "replical", "pool_size": "exact", "rho": 0.3},
         {"learner": "a2", "pool_size": 200, "noise": "boundary:.2,.1", "max_labels": 10},
         {"learner": "cal", "class": "halfspaces:2,40", "pool_size": 100},
@@ -43,7 +43,7 @@ def test_a_cell_is_an_audit(grid, sweep):
     assert (found["theta"], found["nu"]) == (ready.theta, ready.nu)
     assert found["hypotheses"] == len(ready.world.C)
     assert found["disagreement"] == 1 - found["agreement"]
-    assert found["replicable"] == (cell.parameters["learner"] in ("rounded-cal", "rounded-a2", "replical"))
+    assert found["replicable"] == (cell.parameters["learner"] in ("handicap", "handicap", "replical"))
     assert found["vacuous"] == (found["base_agreement"] > 0.8 if found["replicable"] else None)
 
 

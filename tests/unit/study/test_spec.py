@@ -46,9 +46,9 @@ def test_standard_values_defaults_and_the_grid_s_own_word():
 
 def test_a_yardstick_is_a_key_that_only_rounded_learners_know():
     """To measure on none is what a cell without the key does: it is the same cell, with the same name."""
-    grid = {"learner": ["rounded-cal", "cal"], "yardstick": ["cells", "none"]}
+    grid = {"learner": ["handicap", "cal"], "yardstick": ["cells", "none"]}
     cells = tiny(grid).cells()
-    assert chosen(cells, "learner", "yardstick") == [("rounded-cal", "cells"), ("rounded-cal", None), ("cal", None)]
+    assert chosen(cells, "learner", "yardstick") == [("handicap", "cells"), ("handicap", None), ("cal", None)]
     assert [cell.experiment.yardstick for cell in cells] == ["cells", None, None]
     assert [cell.id for cell in cells[1:]] == [tiny({"learner": name}).cells()[0].id for name in grid["learner"]]
     with pytest.raises(BadStudy, match="unknown yardstick 'own'; it is one of cells, none"):
@@ -90,14 +90,14 @@ def test_what_a_cell_tries_is_what_was_written():
 
 # Names
 def test_an_id_is_the_hash_of_what_the_cell_tries():
-    found = tiny({"learner": "rounded-cal", "epsilon": 1e-7, "rho": 0.25}, seed="any").cells()[0]
-    text = '{"class":"thresholds:50","delta":0.05,"epsilon":1e-7,"learner":"rounded-cal","noise":0,"plan":"tight","pool_size":300,"rho":0.25}'
+    found = tiny({"learner": "handicap", "epsilon": 1e-7, "rho": 0.25}, seed="any").cells()[0]
+    text = '{"class":"thresholds:50","delta":0.05,"epsilon":1e-7,"learner":"handicap","noise":0,"plan":"tight","pool_size":300,"rho":0.25}'
     assert found.id == hashlib.sha256(text.encode()).hexdigest()[:16]
     assert found.seed == f"any / cell {found.id}"
 
 
 def test_ids_are_frozen():
-    assert [cell.id for cell in tiny({"learner": ["cal", "rounded-cal"]}).cells()] == [
+    assert [cell.id for cell in tiny({"learner": ["cal", "handicap"]}).cells()] == [
         "0b66c95fcf966a1f", "a6f3b71147050e61",
     ]  # fmt: skip
 

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from replical.bounds import gamma as proven
 from replical.core.parallel import local
 from replical.errors import BadStudy
 from replical.study.results import row
@@ -88,8 +87,8 @@ def test_a_store_gives_back_what_it_was_given(one_cell):
 
 
 TRIED = [
-    Experiment(class_spec="thresholds:300", learner="rounded-cal", epsilon=0.1, pool_size=20_000),
-    Experiment(class_spec="stumps:3,20", learner="rounded-cal", epsilon=0.2, pool_size=5000),
+    Experiment(class_spec="thresholds:300", learner="handicap", epsilon=0.1, pool_size=20_000),
+    Experiment(class_spec="stumps:3,20", learner="handicap", epsilon=0.2, pool_size=5000),
     Experiment(class_spec="thresholds:300", learner="a2", epsilon=0.1, pool_size=20_000, noise="0.05"),
 ]
 
@@ -111,8 +110,6 @@ def test_threads_do_not_disturb_each_other(kept, monkeypatch):
 
 
 def test_a_cell_with_a_slack_above_epsilon_is_refused_and_says_why():
-    tried = Experiment(
-        class_spec="stumps:3,20", learner="rounded-a2", epsilon=0.1, pool_size=500, options={"kappa": 0.2}
-    )
+    tried = Experiment(class_spec="stumps:3,20", learner="handicap", epsilon=0.1, pool_size=500, options={"kappa": 0.2})
     told = work(Piece(cell="", experiment=tried, class_seed="s", seed="s", start=0, end=1))
     assert (told.refused or "").startswith("kappa must be at most epsilon = 0.1, got 0.2")

@@ -46,7 +46,7 @@ def test_learners_are_seen_and_told_apart_on_both_grounds():
 
 
 def test_a_marker_is_half_filled_where_nothing_is_proven():
-    rows = [study_row("cal"), study_row("rounded-cal"), study_row("rounded-cal", certified_fraction=0.5)]
+    rows = [study_row("cal"), study_row("handicap"), study_row("handicap", certified_fraction=0.5)]
     assert [fill_style(row) for row in rows] == ["full", "full", "left"]
 
 

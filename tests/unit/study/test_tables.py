@@ -22,7 +22,7 @@ seed = "own 1"
 stop = {{ pairs = {pairs} }}
 [[grid]]
 class = {classes}
-learner = ["cal", "rounded-cal"]
+learner = ["cal", "handicap"]
 epsilon = 0.2
 pool_size = 60
 """

@@ -18,13 +18,13 @@ def test_argmax_has_fewest_errors_on_as_many_items_of_the_lab():
     """Counted by hand on the first items of the lab's private order."""
     trial = ArgmaxComparison(world=twelve_models(500), seed="test", public=None)
     outcome, population = trial(0), trial.world.population()
-    for lab, settled, argmax in zip("ABC", outcome.settled, outcome.argmax, strict=True):
+    for lab, handicap, argmax in zip("ABC", outcome.handicap, outcome.argmax, strict=True):
         private = PrivateRandomness.simulated("test", 0, lab)
         pool = population.pool(500, private)
-        asked = pool.scan().anywhere(pool.version_space(), settled.labels)
+        asked = pool.scan().anywhere(pool.version_space(), handicap.labels)
         answers = population.labels(pool, private).answer(asked)
         errors = pool.version_space().errors(answers)
-        assert (argmax.labels, argmax.model) == (settled.labels, int(np.argmin(errors)))
+        assert (argmax.labels, argmax.model) == (handicap.labels, int(np.argmin(errors)))
         assert argmax.verdict is None
 
 
@@ -32,6 +32,6 @@ def test_proven_means_every_lab_and_one_model():
     trial = ArgmaxComparison(world=twelve_models(1000), seed="test")
     outcomes = [trial(number) for number in range(3)]
     for outcome in outcomes:
-        same = len({choice.model for choice in outcome.settled}) == 1
-        assert outcome.proven == (same and all(choice.certified for choice in outcome.settled))
+        same = len({choice.model for choice in outcome.handicap}) == 1
+        assert outcome.proven == (same and all(choice.certified for choice in outcome.handicap))
     assert any(outcome.proven for outcome in outcomes)

@@ -39,7 +39,7 @@ def test_the_prediction_covers_what_an_audit_finds():
     """Labels and disagreement predicted from a lab's own pool, against fresh pools from the population."""
     C, pool = line(5000, 20_000)
     found = predict_agreement(C, pool, 0.2, rho=0.2, truths=30)
-    learner = learner_for(plan("rounded-cal", C, epsilon=0.2, delta=0.05, rho=0.2, items=20_000, pool="finite"))
+    learner = learner_for(plan("handicap", C, epsilon=0.2, delta=0.05, rho=0.2, pool="finite"))
     measured = audit(learner, World(C=C, pool_size=20_000), seed="prediction", pairs=30)
     assert found.items == 20_000
     assert found.labels_mean == pytest.approx(measured.labels_mean, rel=0.25)
@@ -57,7 +57,7 @@ def test_a_smaller_rho_needs_a_larger_pool_and_a_certified_lab_has_enough():
 
 def test_nothing_can_be_proven_below_what_the_failures_take():
     C, pool = line(50, 1000)
-    assert predict_agreement(C, pool, 0.2, "rounded-a2", rho=0.0001, truths=1, max_labels=20).pool_for_rho is None
+    assert predict_agreement(C, pool, 0.2, "handicap", rho=0.0001, truths=1, max_labels=20).pool_for_rho is None
 
 
 def test_near_ties_are_groups_in_which_everyone_is_close_to_everyone():
@@ -68,7 +68,7 @@ def test_near_ties_are_groups_in_which_everyone_is_close_to_everyone():
     )
     C = PredictionTable([f"m{i}" for i in range(20)])
     pool = Pool(C, columns, PRIVATE)
-    ties = predict_agreement(C, pool, 0.1, "rounded-a2", truths=1, max_labels=30).ties
+    ties = predict_agreement(C, pool, 0.1, "handicap", truths=1, max_labels=30).ties
     listed = [h for group in ties for h in group]
     assert len(listed) == len(set(listed)) == 20
     for group in ties:
@@ -91,9 +91,9 @@ def tumours(size, step=1):
 
 
 OPTIONS = {
-    "settled": {"rho": 0.1},
-    "rounded-a2": {"rho": 0.1, "kappa": 0.04},
-    "rounded-cal": {"rho": 0.3},
+    "handicap": {"rho": 0.1},
+    "handicap": {"rho": 0.1, "kappa": 0.04},
+    "handicap": {"rho": 0.3},
     "a2": {"kappa": 0.08},
     "cal": {},
     "erm": {"k_final": 30},
@@ -109,7 +109,7 @@ def test_every_learner_of_tables_has_a_forecast(learner):
     assert found.draws == 2
     assert 0 < found.labels_low <= found.labels_median <= found.labels_high <= 400
     assert 0 <= found.disagreement_mean <= found.differ_high <= 1
-    assert (found.certified_fraction is None) == (learner not in ("settled", "rounded-a2", "rounded-cal"))
+    assert (found.certified_fraction is None) == (learner not in ("handicap", "handicap", "handicap"))
 
 
 def test_worlds_of_handicap_have_no_noise_where_the_plan_says_so():
@@ -135,12 +135,12 @@ def test_the_same_pool_and_protocol_have_the_same_forecast():
     pool, _ = tumours(400, step=10)
     options = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
     before = np.random.get_state()[1].tolist()  # noqa: NPY002 - the global state is what must stay as it is
-    one = forecast(pool, "settled", options, draws=2)
+    one = forecast(pool, "handicap", options, draws=2)
     assert np.random.get_state()[1].tolist() == before  # noqa: NPY002 - the global state is what must stay as it is
     np.random.seed(4)  # noqa: NPY002 - the point is to disturb the global state
-    assert forecast(pool, "settled", options, draws=2) == one
+    assert forecast(pool, "handicap", options, draws=2) == one
     np.random.seed(0)  # noqa: NPY002 - the point is to disturb the global state
-    assert forecast(pool, "settled", options, draws=3) != one
+    assert forecast(pool, "handicap", options, draws=3) != one
     assert len(before) == 624
 
 
@@ -148,14 +148,14 @@ def test_a_pool_of_ten_items_foretells_nothing():
     C = PredictionTable(["a", "b"])
     pool = Pool(C, np.random.default_rng(1).integers(2, size=(10, 2)), PRIVATE)
     with pytest.raises(PoolExhausted, match="at least 50 unlabelled items .* and the pool holds 10: bring more items"):
-        predict_agreement(C, pool, 0.2, "settled")
+        predict_agreement(C, pool, 0.2, "handicap")
 
 
 def test_a_range_is_capped_at_what_can_be_asked():
     pool, _ = tumours(400, step=10)
-    budget = forecast(pool, "settled", {"epsilon": 0.02, "delta": 0.05, "rho": 0.1, "max_labels": 40}, draws=2)
+    budget = forecast(pool, "handicap", {"epsilon": 0.02, "delta": 0.05, "rho": 0.1, "max_labels": 40}, draws=2)
     assert budget.labels_high == 40
-    free = forecast(pool, "settled", {"epsilon": 0.02, "delta": 0.05, "rho": 0.1}, draws=2)
+    free = forecast(pool, "handicap", {"epsilon": 0.02, "delta": 0.05, "rho": 0.1}, draws=2)
     assert free.labels_high <= float(pool.version_space().mass) * 400 * 1.2
 
 
@@ -169,7 +169,7 @@ def test_weights_of_items_are_items():
 
 def test_what_a_change_would_do():
     pool, _ = tumours(400, step=20)
-    found = forecast(pool, "settled", {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}, draws=4, trade_off=True)
+    found = forecast(pool, "handicap", {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}, draws=4, trade_off=True)
     rows = {row.change: row for row in found.trade_off}
     assert next(iter(rows)) == "as published"
     base = rows.pop("as published")
@@ -187,19 +187,19 @@ def test_the_most_central_hypothesis_is_always_a_truth():
     """
     C = Star(21)
     pool = Pool(C, np.random.default_rng(1).integers(21, size=100_000), PRIVATE)
-    found = predict_agreement(C, pool, 0.1, "rounded-cal", truths=4)
+    found = predict_agreement(C, pool, 0.1, "handicap", truths=4)
     assert central_hypothesis(pool) == 0
     assert found.certified_worst == 0
     assert found.certified_fraction == 0.75
     at_the_centre = World(C=C, law=np.tile([1.0, 0.0], (21, 1)), pool_size=100_000)
-    learner = learner_for(plan("rounded-cal", C, epsilon=0.1, delta=0.05, rho=0.1, items=100_000, pool="finite"))
+    learner = learner_for(plan("handicap", C, epsilon=0.1, delta=0.05, rho=0.1, pool="finite"))
     assert audit(learner, at_the_centre, seed="centre", pairs=1).certified_fraction == 0
 
 
 def labels_of(pool, options, worlds, name):
     """Labels that labs ask for in some worlds, one lab each."""
     population = Population(pool.C, target=0, cells=pool.items, predictions=pool.predictions)
-    learner, counts = learner_for(plan("rounded-a2", pool.C, pool="finite", **options)), []
+    learner, counts = learner_for(plan("handicap", pool.C, pool="finite", **options)), []
     for number, world in enumerate(worlds):
         private = PrivateRandomness.simulated(name, number)
         own = population.pool(len(pool), private)
@@ -235,13 +235,13 @@ def test_ranges_cover_worlds_like_those_they_are_made_from(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "nu"), [("digits", 0.01), ("breast_cancer", 0.02)])
-@pytest.mark.parametrize("learner", ["settled", "rounded-a2"])
+@pytest.mark.parametrize("learner", ["handicap", "handicap"])
 def test_real_labels_are_within_a_factor_of_two(name, nu, learner):
     """On both packaged worlds, if the error of the best candidate is known."""
     world = real_world(name, 2000)
     cells = np.random.default_rng(3).integers(len(world.cells), size=2000)
     pool = table(world.cells[cells], list(world.C.candidates))
-    options = {"epsilon": 0.05, "delta": 0.05, "rho": 0.1, **({"kappa": 0.02} if learner == "rounded-a2" else {})}
+    options = {"epsilon": 0.05, "delta": 0.05, "rho": 0.1, **({"kappa": 0.02} if learner == "handicap" else {})}
     found = forecast(pool, learner, options, noise=nu)
     population, active = world.population(), learner_for(plan(learner, world.C, pool="finite", **options))
     asked = [run_lab(active, population, 2000, SharedRandomness(f"f{i}"), ("f", i)).result.labels for i in range(20)]
@@ -258,10 +258,10 @@ def test_junk_among_the_candidates_changes_little():
     columns = np.column_stack([world.cells[:, ::5], junk])
     mixed = table(columns[cells])
     options = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
-    found = forecast(mixed, "settled", options, noise=0.02)
+    found = forecast(mixed, "handicap", options, noise=0.02)
     C = mixed.C
     real = World(C=C, cells=C.items(columns), law=world.law).population()
-    active = learner_for(plan("settled", C, pool="finite", **options))
+    active = learner_for(plan("handicap", C, pool="finite", **options))
     asked = [run_lab(active, real, 1000, SharedRandomness(f"j{i}"), ("j", i)).result.labels for i in range(20)]
     assert len(pool.C) + 30 == len(C)
     assert 1 / 2 <= found.labels_median / np.median(asked) <= 2

@@ -20,16 +20,16 @@ SHARED = SharedRandomness("remaining")
 
 
 @cache
-def a_run(learner="rounded-a2", number=0):
+def a_run(learner="handicap", number=0):
     """A whole run on the tumours: learner, pool, and the labels in the order in which they were heard."""
     world, private = real_world("breast_cancer", 1000), PrivateRandomness.simulated("remaining", number)
     drawn = world.population().pool(1000, private)
     cells = drawn.ids[drawn.order]
     pool = Pool(world.C, world.cells[cells], private)
     truth = world.law.argmax(axis=1)[cells].astype(np.uint16)
-    if learner == "rounded-cal":
+    if learner == "handicap":
         truth = world.cells[cells, 30]
-    options = {"rounded-a2": {"rho": 0.1, "kappa": 0.03}, "rounded-cal": {"rho": 0.3}, "settled": {"rho": 0.1}}
+    options = {"handicap": {"rho": 0.1, "kappa": 0.03}, "handicap": {"rho": 0.3}, "handicap": {"rho": 0.1}}
     active = learner_for(plan(learner, world.C, epsilon=0.1, delta=0.05, pool="finite", **options[learner]))
     course, heard = Course(active, pool, SHARED), {}
     while course.query is not None:
@@ -42,7 +42,7 @@ def first(heard, count):
     return dict(list(heard.items())[:count])
 
 
-@pytest.mark.parametrize("learner", ["rounded-a2", "rounded-cal", "settled"])
+@pytest.mark.parametrize("learner", ["handicap", "handicap", "handicap"])
 def test_labels_left_are_about_right_and_none_at_the_end(learner):
     active, pool, heard = a_run(learner)
     votes, half = votes_on(pool), len(heard) // 2
@@ -91,7 +91,7 @@ def test_labels_show_who_leads():
 def test_at_128_labels_the_estimate_is_nearer_than_at_none():
     off = {0: [], 128: []}
     for number in range(6):
-        active, pool, heard = a_run("rounded-a2", number)
+        active, pool, heard = a_run("handicap", number)
         votes = votes_on(pool)
         for count, each in off.items():
             found = remaining(active, pool, SHARED, votes, first(heard, count), draws=8)

@@ -2,8 +2,8 @@
 
 A check returns nothing if all is well, and a sentence if not: is the file written as it must be, do sets, winner and
 summary fit the protocol, could any data have made the rounds, does each condition follow from plan and sizes? Some value
-of a condition only the lab's items or labels give: the slack, the disagreement left, how often a winner won. It is a count
-over something known, and everything else follows from it.
+of a condition only the lab's items or labels give: the disagreement left, how often a winner won. It is a count over
+something known, and everything else follows from it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from replical.lab.certificate.file import (
     PoolPart,
     Provenance,
     RoundPart,
-    SettlingPart,
     SummaryPart,
     TranscriptPart,
     VerdictPart,
@@ -52,10 +51,6 @@ from replical.learners.paper.cal import CALPlan
 from replical.learners.plan import Condition, Plan, RoundsPlan, SamplePlan
 from replical.learners.proof import Claim, is_count, is_number, same
 from replical.learners.result import STOP
-from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
-from replical.learners.rounded.plan import RoundedPlan
-from replical.learners.settled.learner import LABELLED, PROVEN
-from replical.learners.settled.plan import IdealPlan, SettledPlan
 
 Status = Literal["checked", "not checkable", "failed"]
 
@@ -67,7 +62,7 @@ class Check:
     name: str  # what has to be so
     status: Status
     detail: str = ""  # what is wrong, or why it cannot be checked
-    needs: str = ""  # "pool", "journal", "yardstick", .. would show it; empty if it was checked, or no file can show it
+    needs: str = ""  # "pool", "journal", .. would show it; empty if it was checked, or no file can show it
     fields: tuple[str, ...] = ()  # of the body, each with all that is inside it, that are believed until then
 
     @property
@@ -163,10 +158,9 @@ def check_seal(certificate: Mapping[str, Any]) -> str | None:
 
 
 def check_parts(body: Mapping[str, Any]) -> str | None:
-    """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
+    """Every part that all certificates have; those of a proof if there is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
-    more = {"verdict", "answer_error"} if record.certifies and not record.rounds else set()
-    more |= {"enclosing" if not record.lists else "proof" if record.family else "settling"} if more else set()
+    more = {"verdict", "answer_error", "proof" if record.lists else "enclosing"} if record.certifies else set()
     return same(sorted(body), sorted(keys(Body) | more | (_PERHAPS & set(body))))
 
 
@@ -204,7 +198,6 @@ _PARTS = {
     "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
 _OPTIONAL = {
-    "settling": SettlingPart,
     "enclosing": EnclosingPart,
     "verdict": VerdictPart,
     "answer_error": AnswerErrorPart,
@@ -217,8 +210,6 @@ def _counts(body: Mapping[str, Any]) -> list[Any]:
     counts += [each[key] for each in body["rounds"] for key in ("round", "survivors", "drawn", "scanned")]
     counts += [count for each in body["rounds"] for count in each["disagreement"]]
     counts += [count for each in body["pool"]["summary"] for count in (each["hypothesis"], *each["predicts"])]
-    if "settling" in body:
-        counts += [body["settling"][key] for key in ("asked", "scanned", "place")]
     if body.get("answer_error") is not None:
         counts += [body["answer_error"][key] for key in ("labels", "skipped")]
     return counts
@@ -241,8 +232,7 @@ def check_items(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     count = body["pool"]["items"]
     if not is_count(count) or not 1 <= count <= _MOST_ITEMS:
         return f"no pool has {count!r} items"
-    least = getattr(protocol.plan, "items", None)
-    return None if least is None or count >= least else f"the protocol needs {least} items, the pool has {count}"
+    return None
 
 
 _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
@@ -253,7 +243,7 @@ def check_sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     n = len(protocol.recipe.C)
     if not ranges_of(body["survivors"], n) or not ranges_of(body["kept"], n):
         return "nobody survived"
-    return None if protocol.plan.choice == "ball" else same(body["kept"], body["survivors"])
+    return same(body["kept"], body["survivors"])
 
 
 def check_hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -418,7 +408,7 @@ def _check_schedule(plan: Plan, rounds: Rounds) -> str | None:
         opened = [base.opens(sum(drawn[:number])) for number in range(len(drawn))]
         if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
             return "the plan asks for other numbers of labels per round"
-    elif isinstance(base, SettledPlan | HandicapPlan):
+    elif isinstance(base, HandicapPlan):
         return _check_blocks(base, rounds)
     elif isinstance(base, SamplePlan):
         return same([[each["drawn"], each["scanned"]] for each in rounds], [[base.k, base.k]])
@@ -445,7 +435,7 @@ def _check_loop(plan: RoundsPlan, rounds: Rounds) -> str | None:
     return f"the plan's last sample has {size} items"
 
 
-def _check_blocks(plan: SettledPlan | HandicapPlan, rounds: Rounds) -> str | None:
+def _check_blocks(plan: HandicapPlan, rounds: Rounds) -> str | None:
     """At most a batch, and never longer idle than the plan allows."""
     asked, idle = 0, plan.integer("idle")
     for each in rounds:
@@ -520,10 +510,6 @@ def _own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condit
     plan = protocol.plan
     if "proof" in body:
         return family_of(protocol).conditions(claim_of(body, protocol))
-    if isinstance(plan, RoundedPlan):
-        return _rounding_conditions(body, plan)
-    if isinstance(plan, IdealPlan):
-        return _settling_conditions(body, plan)
     if isinstance(plan, BoostedPlan):
         return (_frequency_condition(body, protocol, plan),)
     if isinstance(plan, SamplePlan):
@@ -536,29 +522,6 @@ def _own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condit
 
 
 _MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)  # labs have items, never a known distribution
-
-
-def _rounding_conditions(body: Mapping[str, Any], plan: RoundedPlan) -> tuple[Condition, ...]:
-    """What is proven of ρ, and slack or nearness in items."""
-    U = measured_items(plan, body["pool"]["items"])
-    proven = 1.0 if body["rho_proven"] is None else body["rho_proven"]  # null is refused with what is proven
-    rho, name = float(plan["rho"]), ACCURATE if plan.yardstick is None else NEAR
-    most = plan.kappa_most(U) if plan.yardstick is None else plan.apart_most(U)
-    count = _count(value_of(body, name), U)
-    return (
-        Condition(name=CERTIFIED, value=proven, bound=rho, held=proven <= rho),
-        Condition(name=name, value=count / U, bound=most / U, held=count <= most),
-    )
-
-
-def _settling_conditions(body: Mapping[str, Any], plan: IdealPlan) -> tuple[Condition, ...]:
-    """The level reached, and items that nobody could label."""
-    part, beta = body["settling"], float(plan["beta"])
-    unlabelled = int(value_of(body, LABELLED))
-    return (
-        Condition(name=PROVEN, value=part["doubt"], bound=beta, held=part["doubt"] == beta),
-        Condition(name=LABELLED, value=float(unlabelled), bound=float(part["asked"]), held=unlabelled <= part["asked"]),
-    )
 
 
 def _stop_condition(body: Mapping[str, Any], plan: Plan, *, inclusive: bool) -> Condition:
@@ -608,8 +571,6 @@ def items_set_aside(plan: Plan, used: int) -> int:
 
 def _items_used(plan: Plan, items: int) -> int:
     """The items of one run."""
-    if isinstance(plan, RoundedPlan):
-        return items if plan.items is None else plan.items
     if isinstance(plan, BoostedPlan):
         return items // plan.runs
     return items

@@ -122,10 +122,12 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         _check_number(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
     same_items = tuple(_repeats([body["pool"].get("fingerprint") for body in bodies]))
-    warning = _one_pool(same_items[0], bodies) if same_items else None
+    warning = _one_pool(same_items[0]) if same_items else None
     if warning is None and p is not None and p < _SUSPICIOUS:
-        promised = _promise(runs[0]["protocol"])
-        warning = f"the pools look as if they came from different distributions (p = {p:.2g}): {promised}"
+        warning = (
+            f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
+            "sample one population"
+        )
     confirmations = tuple(_confirmation(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
     held = all(each.outcome == "confirmed" for each in confirmations)
     alone = common is None or common.count == 1
@@ -192,21 +194,11 @@ def _repeats(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
             yield first + 1, number + 1
 
 
-def _promise(protocol: Mapping[str, Any]) -> str:
-    """About which labs the promise is."""
-    if "yardstick" in protocol:
-        return "with a yardstick the promise holds all the same, as long as one hypothesis is best in all of them"
-    return "the promise is about labs that sample one population"
-
-
-def _one_pool(pair: tuple[int, int], bodies: Sequence[Any]) -> str:
+def _one_pool(pair: tuple[int, int]) -> str:
     """Two runs on the same items are no two labs, whatever they agree on."""
-    own = "each lab needs items of its own"
-    if "yardstick" in bodies[pair[0] - 1]["protocol"]:
-        own = "public is the yardstick alone, each lab labels items of its own"
     return (
         f"files {pair[0]} and {pair[1]} are about the same items: they are one lab's, or share a pool, so that they agree "
-        f"says nothing of labs that do not; {own}"
+        "says nothing of labs that do not; each lab needs items of its own"
     )
 
 
@@ -231,11 +223,9 @@ def _check_number(runs: Sequence[Any]) -> None:
 
 
 def _labs_most(body: Mapping[str, Any]) -> int | None:
-    """K: a number of the plan, or, of a rounded learner on own items, 2 where the protocol says so; None: any two labs."""
+    """K: a number of the plan; None: any two labs."""
     numbers = body.get("plan", {"numbers": []})["numbers"]
-    protocol = body["protocol"]
-    said = protocol.get("learner", {}).get("labs") if "yardstick" not in protocol else None
-    most: int | None = next((each["value"] for each in numbers if each["name"] == "labs"), said)
+    most: int | None = next((each["value"] for each in numbers if each["name"] == "labs"), None)
     return most
 
 

@@ -38,7 +38,7 @@ from replical.lab.sessions.session import LabelCounts, Session, transcript
 from replical.learners.catalogue import load
 from replical.learners.plan import Condition, Plan
 from replical.learners.proof import Family
-from replical.learners.result import Proven, Result, Settling
+from replical.learners.result import Proven, Result
 
 SCHEMA = "replical.certificate/1"
 FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
@@ -73,15 +73,14 @@ class Body(RequiredBody, total=False):
     """Everything that is digested.
 
     `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
-    took part in its private seed, `proof` is what the family of a handicap wrote, `settling` is that of a settled run and
-    `enclosing` that of a lattice; these have the last two.
+    took part in its private seed, `proof` is what the family of its learner wrote and `enclosing` that of a lattice; these
+    have the last two.
     """
 
     lab: str
     registration: str
     beacon: str
     proof: Mapping[str, Any]
-    settling: SettlingPart
     enclosing: EnclosingPart
     verdict: VerdictPart
     answer_error: AnswerErrorPart | None
@@ -133,24 +132,6 @@ class TranscriptPart(TypedDict):
 
     entries: int
     digest: str
-
-
-class SettlingPart(TypedDict):
-    """What a run of Settled knows: levels, the shared threshold, the answer's place, and what was looked at.
-
-    ``agreement_estimate`` is an estimate; ``excess_upper`` is a bound, null where the answer is not certified.
-    """
-
-    beta: float
-    delta_A: float
-    delta_I: float
-    v: float
-    place: int
-    doubt: float
-    asked: int
-    scanned: int
-    excess_upper: float | None
-    agreement_estimate: float
 
 
 class EnclosingPart(TypedDict):
@@ -284,10 +265,8 @@ def body_of(session: Session) -> Body:
         body["registration"] = ledger.registration["digest"]
     if ledger.beacon is not None:
         body["beacon"] = ledger.beacon
-    if (result.proof or result.settling or result.enclosing) is not None and result.verdict is not None:
+    if (result.proof or result.enclosing) is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
-        if result.settling is not None:
-            body["settling"] = settling_part(result.settling)
         if result.proof is not None:
             body["proof"] = family_of(protocol).part_of(result.proof)
         if not protocol.record.lists:
@@ -302,28 +281,12 @@ def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisS
     if not protocol.record.lists:
         left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
         return left(protocol, result)
-    return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.choices)}
+    return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.survivors.indices)}
 
 
 def family_of(protocol: Protocol) -> Family:
     """The module that writes and checks what the protocol's learner proves."""
     return cast(Family, import_module(protocol.record.family))
-
-
-def settling_part(settling: Settling) -> SettlingPart:
-    """What a run of Settled knows, as it is written."""
-    return {
-        "beta": settling.beta,
-        "delta_A": settling.levels[0],
-        "delta_I": settling.levels[1],
-        "v": float(settling.v),
-        "place": settling.place,
-        "doubt": settling.doubt,
-        "asked": settling.asked,
-        "scanned": settling.scanned,
-        "excess_upper": settling.excess_upper,
-        "agreement_estimate": settling.agreement_estimate,
-    }
 
 
 def _six_digits(proven: Proven | None) -> float | None:

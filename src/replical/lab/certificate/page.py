@@ -11,8 +11,7 @@ from typing import Any
 from replical.classes.losses import Losses
 from replical.core import text
 from replical.core.exact import round_up_to
-from replical.core.text import about, at_least, at_most, count, percent, two_of
-from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
+from replical.core.text import about, at_least, at_most, count, two_of
 
 _PAGE = Template(
     """<!doctype html>
@@ -115,25 +114,21 @@ def _labels_asked(body: Mapping[str, Any]) -> str:
     error = body.get("answer_error")
     if error is None or error["labels"] == 0:
         return str(body["labels"]["asked"])
-    return (
-        f"{body['proof' if 'proof' in body else 'settling']['asked']} for the choice, {error['labels']} for its error"
-    )
+    return f"{body['proof']['asked']} for the choice, {error['labels']} for its error"
 
 
 def _verdict(body: Mapping[str, Any]) -> str:
     """Proven or not; if not, why not and what would help, where the certificate says so."""
     if body["certified"]:
-        far = any(each["name"] == NEAR and not each["held"] for each in body["conditions"])
         if body.get("enclosing", {}).get("enclosed"):
             return (
                 "Certified: every half-space that contradicts no label lies in this cell of the lattice. All labs of which "
                 "that is true return this very rule, surely, if some half-space makes no error."
             )
-        inaccurate = " How accurate the answer is, is not proven: it is too far from a survivor on this lab's items."
-        return f"Certified: {_pair_promise(body)}.{inaccurate if far else ''}"
+        return f"Certified: {_pair_promise(body)}."
     verdict = body.get("verdict")
     if verdict is None:
-        return f"Not certified: {_why_not(body)}"
+        return "Not certified: agreement with other labs is not proven by this run."
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
@@ -147,8 +142,6 @@ def _facts(body: Mapping[str, Any]) -> dict[str, str]:
     """What a run knows besides, by the kind of its proof."""
     if "proof" in body:
         return _proof_facts(body)
-    if "settling" in body:
-        return _settling_facts(body)
     return _enclosing_facts(body) if "enclosing" in body else _survivor_facts(body)
 
 
@@ -215,33 +208,6 @@ def _error_facts(error: Mapping[str, Any] | None) -> dict[str, str]:
         "error": f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} "
         f"and {at_most(error['high'])} at level {error['level']:g}"
     }
-
-
-def _settling_facts(body: Mapping[str, Any]) -> dict[str, str]:
-    """What a run of Settled knows besides."""
-    part, error = body["settling"], body["answer_error"]
-    facts = {
-        "ideal answer": f"the first in the shared order within {part['v']:.4f} of the best; this one stands at place "
-        f"{part['place'] + 1}",
-        "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
-        "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
-        "same answer elsewhere": f"about {percent(part['agreement_estimate'])} of labs: an estimate, no proof",
-    }
-    if part["excess_upper"] is not None:
-        plain = not _costs(body["protocol"]["labels"])
-        facts["excess error" if plain else "excess loss, in costliest errors"] = (
-            f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
-        )
-    return facts | _error_facts(error)
-
-
-def _why_not(body: Mapping[str, Any]) -> str:
-    """Which of the conditions failed, in a sentence."""
-    failed = {each["name"] for each in body["conditions"] if not each["held"]}
-    if ACCURATE in failed and CERTIFIED not in failed:
-        why = "the slack is too large for the error bound: the pool is too small, or labels are too few"
-        return f"{_pair_promise(body)}, but {why}."
-    return "agreement with other labs is not proven by this run."
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

@@ -8,15 +8,12 @@ from typing import Any
 from replical.lab.certificate.checks import Check, claim_of, decided_by_labels
 from replical.lab.certificate.file import family_of
 from replical.lab.protocol import Protocol
-from replical.learners.base import Prover
 from replical.learners.catalogue import find
-from replical.learners.rounded.learner import NEAR
-from replical.learners.rounded.plan import RoundedPlan
-from replical.learners.settled.plan import IdealPlan
 
 LEVELS = ("self", "pool", "journal")
 NO_OTHER_RUN = "no other run was made and thrown away"
 PUBLISHED = "the registration was published before the first label"
+MADE_IN_PUBLIC = "the public table makes these handicaps"
 OLDER = "the protocol is older than the labels"
 
 
@@ -31,6 +28,14 @@ def unchecked_at(level: str, *checks: Check) -> Iterator[Check]:
     for each in (*checks, *_IN_NO_FILE):
         if each.needs not in LEVELS or depth < LEVELS.index(each.needs):
             yield each
+
+
+def unchecked_public(protocol: Protocol) -> Iterator[Check]:
+    """Whether the public table that a protocol names made what it prefers."""
+    if protocol.public is not None:
+        yield not_checkable(
+            MADE_IN_PUBLIC, why="the protocol names a public table, and does not hold it", needs="public"
+        )
 
 
 def unchecked_registration(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
@@ -89,10 +94,6 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
     if "proof" in body:
         for each in family_of(protocol).beliefs(claim_of(body, protocol)):
             yield not_checkable(each.name, *each.fields, why=_LABELS, needs="journal")
-    elif isinstance(plan, RoundedPlan):
-        yield from _rounding_beliefs(body, protocol, plan)
-    elif isinstance(plan, IdealPlan):
-        yield from _settling_beliefs(body)
     elif "enclosing" in body:
         yield from _lattice_beliefs(body)
     elif find(plan.learner).boosts:
@@ -102,7 +103,7 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
 def _survivor_fields(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
     by_labels = decided_by_labels(body, protocol) or not protocol.record.lists
     chosen = ["hypothesis", "shared.winner_rank"] if by_labels else []
-    return ["survivors", *(["kept"] if protocol.plan.choice != "ball" else []), *chosen]
+    return ["survivors", "kept", *chosen]
 
 
 def _round_fields(body: Mapping[str, Any]) -> list[str]:
@@ -110,29 +111,6 @@ def _round_fields(body: Mapping[str, Any]) -> list[str]:
         [f"rounds[].{key}" for key in ("disagreement[]", "survivors", "drawn", "scanned")] if body["rounds"] else []
     )
     return [*rounds, "labels.asked", "labels.answered", "labels.skipped", "transcript.entries", "conditions[].value"]
-
-
-def _rounding_beliefs(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> Iterator[Check]:
-    """The proof: on public items it is recomputed, on the lab's own the pool is needed, and which of its items."""
-    proof = ["kept", "hypothesis", "shared.winner_rank", "rho_proven", "certified", "labels_sufficient"]
-    proof += ["conditions[].value", "conditions[].held"]
-    name = "the proof follows from survivors and items"
-    if plan.yardstick is not None:
-        if protocol.measured_on is None and protocol.measures_on_file:
-            named = protocol.content["yardstick"]["file"]
-            yield not_checkable(name, *proof, why=f"distances were measured on {named}", needs="yardstick")
-        yield not_checkable(f"{NEAR}", "conditions[].value", why="it is a matter of the lab's items", needs="pool")
-        return
-    learner, items = protocol.learner, body["pool"]["items"]
-    if isinstance(learner, Prover) and learner.repeatable(items):
-        yield not_checkable(name, *proof, why="distances were measured on the lab's items", needs="pool")
-    else:
-        which = f"which {plan.items} of the {items} items were used follows from the private seed"
-        yield not_checkable(name, *proof, why=which, needs="journal")
-    if body["rho_predicted"] is not None:
-        yield not_checkable(
-            "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
-        )
 
 
 def _lattice_beliefs(body: Mapping[str, Any]) -> Iterator[Check]:
@@ -152,26 +130,3 @@ def _lattice_beliefs(body: Mapping[str, Any]) -> Iterator[Check]:
         yield not_checkable(
             "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
         )
-
-
-def _settling_beliefs(body: Mapping[str, Any]) -> Iterator[Check]:
-    yield not_checkable(
-        "the labels prove the answer",
-        "certified",
-        "hypothesis",
-        "kept",
-        "rho_proven",
-        "settling.doubt",
-        "settling.place",
-        "settling.scanned",
-        "settling.asked",
-        "settling.excess_upper",
-        "conditions[].value",
-        why=_LABELS,
-        needs="journal",
-    )
-    estimates = ["settling.agreement_estimate", "verdict.why", "verdict.helps"]
-    estimates += [] if body["answer_error"] is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
-    yield not_checkable(
-        "estimates and the words of the verdict", *estimates, why="they are made from labels", needs="journal"
-    )

@@ -1,7 +1,7 @@
 """Checking a certificate: alone, with its pool, with pool and journal.
 
 *self*: whatever protocol, published text and sizes determine is recomputed, and what no data can have led to is refused.
-*pool*: also masses, distances and what follows from them. *journal*: the whole run is replayed, and every field must come
+*pool*: also masses and what follows from them. *journal*: the whole run is replayed, and every field must come
 out again. What a level cannot see is listed.
 
 A certificate names a class of any size, so how much work it may ask for is limited. Checking works in blocks: memory does
@@ -47,38 +47,30 @@ from replical.lab.certificate.checks import (
 )
 from replical.lab.certificate.file import (
     body_of,
-    condition_part,
     family_of,
     indices_of,
     plan_of,
-    set_of,
     shared_of,
     summary,
 )
-from replical.lab.certificate.proofs import (
-    rounded_proof,
-    settled_bounds,
-    settled_counts,
-    settled_levels,
-    settled_reach,
-    slack,
+from replical.lab.certificate.unchecked import (
+    MADE_IN_PUBLIC,
+    unchecked_fields,
+    unchecked_public,
+    unchecked_registration,
 )
-from replical.lab.certificate.unchecked import unchecked_fields, unchecked_registration
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
+from replical.lab.public import check_made
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
-from replical.learners.base import Prover
 from replical.learners.catalogue import find, load
 from replical.learners.paper.a2 import A2Plan
 from replical.learners.paper.cal import CALPlan
 from replical.learners.proof import same
 from replical.learners.result import STOP
-from replical.learners.rounded.learner import NEAR
-from replical.learners.rounded.plan import RoundedPlan
-from replical.learners.rounded.proof import Centre
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
 
@@ -88,9 +80,9 @@ def verify(
     lab: LabPool | None = None,
     journal: Journal | None = None,
     *,
-    yardstick: Path | None = None,
+    public: Path | None = None,
 ) -> Verification:
-    """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
+    """Check a certificate as deeply as what is given allows; a `public` table shows whether it made the handicaps."""
     checks, body = Checks(), certificate["body"]
     check_limits(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
@@ -98,13 +90,13 @@ def verify(
     readable = checks("the body has the parts it must have", lambda: check_parts(body))
     readable &= checks("every part is written as it must be", lambda: check_shape(body))
     readable &= checks("the protocol is valid and has this fingerprint", lambda: check_protocol(body))
-    if yardstick is not None:
-        readable &= checks("the yardstick is the published one", lambda: _check_yardstick(body, yardstick))
     if not readable:
         return checks.verification("self")
-    protocol, level = Protocol.of(body["protocol"], yardstick=yardstick), "self"
+    protocol, level = Protocol.of(body["protocol"]), "self"
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
+    if public is not None and readable:
+        checks(MADE_IN_PUBLIC, lambda: _check_public(protocol, public))
     if lab is not None and readable:
         PoolChecks(body, protocol, lab).check(checks)
         level = "pool"
@@ -115,14 +107,15 @@ def verify(
         return checks.verification(level)
     return (
         checks.verification(level)
+        .with_checks(*(unchecked_public(protocol) if public is None else ()))
         .with_checks(*unchecked_fields(body, protocol, level))
         .with_checks(*unchecked_registration(certificate, protocol))
     )
 
 
-def _check_yardstick(body: Mapping[str, Any], yardstick: Path) -> str | None:
-    """Refused in a sentence if it is another."""
-    Protocol.of(body["protocol"], yardstick=yardstick)
+def _check_public(protocol: Protocol, public: Path) -> str | None:
+    """Refused in a sentence if it is another table, or made another order or cover."""
+    check_made(protocol, public)
     return None
 
 
@@ -153,29 +146,10 @@ def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) ->
     if not find(plan.learner).certifies:
         claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
         checks("nothing is certified", lambda: same(claim, (False, False, None, None)))
-    elif protocol.record.family:
+    else:
         for name, test in family_of(protocol).tests(claim_of(body, protocol)):
             checks(name, test)
-    elif find(plan.learner).rounds:
-        checks("what is proven is what is certified", lambda: rounded_proof(body, protocol))
-    else:
-        checks("what is proven is what is certified", lambda: settled_levels(body, protocol))
-        checks("labels and items looked at add up", lambda: settled_counts(body, protocol))
-        checks("so many items and labels can have proven it", lambda: settled_reach(body, protocol))
-        checks("error and excess are possible", lambda: settled_bounds(body, protocol))
-    if protocol.yardstick is not None and not (protocol.measures_on_file and protocol.measured_on is None):
-        checks("scores and rho_proven follow from yardstick and survivors", lambda: _check_scores(body, protocol))
     return True
-
-
-def _check_scores(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    """Nothing of the lab's own is needed: its items judge the answer's accuracy alone, so any items stand in for them."""
-    learner, public = protocol.learner, protocol.yardstick
-    assert isinstance(learner, Prover), "whoever has a yardstick, proves"
-    assert public is not None, "only asked where there is one"
-    ids = tuple(map(str, range(len(public.items))))
-    stand_in = LabPool(recipe=protocol.recipe, ids=ids, items=public.items, fingerprint="")
-    return PoolChecks(body, protocol, stand_in).check_scores(learner)
 
 
 REFERS = "it refers to a registration of this run"
@@ -218,12 +192,12 @@ def check_signature(
 
 
 _ALONE = 2**27  # hypotheses whose place in the shared order is looked up: a few seconds
-_MEASURED = 2**24  # hypotheses that are held, each with its distance: about 2 GiB
+_MEASURED = 2**24  # hypotheses that are held, each with its handicap: about 2 GiB
 _HELD = 2**22  # numbers that a class has to hold: cuts, or the normals of a net
 
 
 def check_limits(body: Any, *, deeply: bool = False) -> None:
-    """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`."""
+    """Refuse a `body` whose protocol asks for too much; where a pool is given too, all are held `deeply`."""
     protocol = body.get("protocol") if isinstance(body, Mapping) else None
     if trusts_sizes() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
         return
@@ -234,7 +208,7 @@ def check_limits(body: Any, *, deeply: bool = False) -> None:
     except (ReplicalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return
     handicaps = isinstance(protocol.get("learner"), Mapping) and protocol["learner"].get("name") == "handicap"
-    most = _MEASURED if deeply or handicaps or "yardstick" in protocol else _ALONE
+    most = _MEASURED if deeply or handicaps else _ALONE
     if n > most:
         raise _too_much(f"{n:,} hypotheses", most)
 
@@ -284,7 +258,7 @@ class PoolChecks:
 
     def check(self, checks: Checks) -> None:
         """Everything that these items show."""
-        body, protocol, lab, learner = self.body, self.protocol, self.lab, self.protocol.learner
+        body, protocol, lab = self.body, self.protocol, self.lab
         checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
         checks("the pool is not the public table of the order", self._check_own)
         checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
@@ -294,10 +268,6 @@ class PoolChecks:
         checks("disagreement in the rounds is possible on the pool", self._check_disagreement)
         if isinstance(protocol.plan, CALPlan | A2Plan):
             checks("disagreement at the stop is that of the survivors on the pool", self._check_stop)
-        if isinstance(learner, Prover) and learner.repeatable(len(lab)):
-            checks("scores and rho_proven follow from pool and survivors", lambda: self.check_scores(learner))
-        elif isinstance(plan := protocol.plan, RoundedPlan) and plan.yardstick is None:
-            checks("kept and slack are possible on some of the pool's items", lambda: self._check_some_items(plan))
 
     def _check_own(self) -> str | None:
         return "the order was made from these very items" if self.lab.fingerprint == self.protocol.public else None
@@ -318,42 +288,6 @@ class PoolChecks:
 
     def _check_stop(self) -> str | None:
         return same(value_of(self.body, STOP), float(self.survivors.mass))
-
-    def check_scores(self, learner: Prover) -> str | None:
-        """What these survivors prove on these items, without labels."""
-        body, again = self.body, learner.prove(self.pool, self.survivors, self.protocol.shared)
-        claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
-        proven = again.rounding
-        assert proven is not None, "whoever proves, rounds"
-        told = [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.choices)]
-        if wrong := same(claim, told):
-            return wrong
-        found = [condition_part(each) for each in again.conditions if each.name != NEAR or self._is_lab]
-        return same([each for each in body["conditions"] if each["name"] != NEAR or self._is_lab], found)
-
-    @property
-    def _is_lab(self) -> bool:
-        """Are these the lab's items, and not others that stand in for them?"""
-        return bool(self.lab.fingerprint == self.body["pool"]["fingerprint"])
-
-    def _check_some_items(self, plan: RoundedPlan) -> str | None:
-        """Whatever items were used: nobody is farther from the centre on some of them than on all, nor much nearer."""
-        body, unused, V = self.body, self.unused, self.survivors
-        centre = Centre(self.whole)
-        kappa, radius = slack(body, plan), centre.radius(V)
-        if not radius - unused <= kappa <= radius:
-            return f"the slack is said to be {kappa} items, on these it is {max(0, radius - unused)} to {radius}"
-        scores, v = centre.distances(V), plan.threshold(self.protocol.shared, measured_items(plan, len(self.lab)))
-        kept = np.zeros(plan.n, dtype=np.bool_)
-        kept[indices_of(body["kept"], plan.n)] = True
-        if not (scores - unused <= v).any():  # then survivors are kept, and that is checked without the pool
-            return None
-        missing, strange = (scores <= v) & ~kept, kept & (scores - unused > v)
-        if missing.any():
-            return f"hypothesis {int(np.argmax(missing))} is within the shared distance on any of these items, and not kept"
-        if strange.any() and (scores <= v).any():
-            return f"hypothesis {int(np.argmax(strange))} is beyond the shared distance on any of these items, and kept"
-        return None
 
 
 def check_replay(

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from replical.core.canonical import Json, digest_of, fingerprint
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadJournal, BadUsage
+from replical.errors import BadJournal, BadTable, BadUsage
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.pool import LabPool
+from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.schema import check_name
 from replical.learners.base import Learner
@@ -28,8 +28,10 @@ BODY = ("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitmen
 LONGEST = 1000  # characters of a beacon's value; those of public beacons have 64 to 128
 
 
-def bind(protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, claim: Claim | None = None) -> bytes:
-    """Write protocol, pool and claim into a new journal, or find them there as they were; the lab's secret."""
+def bind(
+    protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, claim: Claim | None = None
+) -> tuple[bytes, LabPool]:
+    """Write protocol, pool and claim into a new journal, or find them there; the lab's secret, and its pool in parts."""
     created = journal.created
     now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     if created is None:
@@ -46,12 +48,31 @@ def bind(protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, c
             f"the journal {journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
             f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
         )
-    if created["pool_fingerprint"] != lab.fingerprint:
+    known = [Part(created["items"], created["pool_fingerprint"]), *journal.later_parts]
+    return bytes.fromhex(created["private"]), _grow(protocol, lab, journal, known, claim)
+
+
+def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Part], claim: Claim | None) -> LabPool:
+    """The pool in the parts that the journal knows; what was added since is written there as one more."""
+    try:
+        divided = lab.divide(known)
+    except BadTable as error:
+        raise BadJournal(f"the pool has changed since the journal {journal.where} began: {error}") from error
+    if len(divided.parts) <= len(known):
+        return divided
+    new = divided.parts[-1]
+    if claim is not None or not protocol.record.grows:
+        what = "a confirmation" if claim is not None else protocol.record.id
         raise BadJournal(
-            f"the pool has changed since the journal {journal.where} began: it had {created['items']} items and "
-            f"the fingerprint {created['pool_fingerprint'][:23]}, now {len(lab)} and {lab.fingerprint[:23]}"
+            f"the pool has {new.items:,} items more than when the journal {journal.where} began, and under {what} a pool "
+            "cannot grow: leave them out, or give the larger pool a journal of its own, which is another lab's"
         )
-    return bytes.fromhex(created["private"])
+    if not journal.drives:
+        raise BadJournal(
+            f"the pool has {new.items:,} items more than the journal {journal.where} knows: go on with replical run first"
+        )
+    journal.append([Event(kind="part", detail=new._asdict())])
+    return divided
 
 
 def _check_claim(journal: Journal, claim: Claim | None, created: Any) -> None:

@@ -128,7 +128,7 @@ class Handicap:
         proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks)
         return Result(
             hypothesis=int(S.indices[m]),
-            unrounded=int(S.indices[bets.lost.argmin()]),
+            unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),
             V=S,
             conditions=(*plan.conditions, *proof.conditions),
             verdict=proof.verdict,

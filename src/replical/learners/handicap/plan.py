@@ -26,7 +26,6 @@ from replical.learners.handicap.handicaps import (
     by_weights,
 )
 from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, scanning_labels
-from replical.learners.settled.plan import threshold_range
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
@@ -234,3 +233,19 @@ def handicap(task: Task) -> HandicapPlan:
         batch=task.batch,
         noiseless=task.noiseless,
     )
+
+
+def threshold_range(task: Task) -> tuple[Fraction, Fraction]:
+    """[a, b] of the shared threshold: b is ε, and a is three quarters of b, where they are not given."""
+    epsilon = fraction(task.epsilon)
+    b = epsilon if task.b is None else fraction(task.b)
+    a = Fraction(3, 4) * b if task.a is None else fraction(task.a)
+    if b > epsilon:
+        raise ValueOutOfRange(
+            f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer may err b more than the best"
+        )
+    if not 0 < a <= b:
+        raise ValueOutOfRange(
+            f"a must be above 0 and at most b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between them"
+        )
+    return a, b

@@ -167,6 +167,13 @@ class History:
             accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
         return accounts
 
+    def least(self) -> VersionSpace:
+        """Who lost least on all items that were labelled, in S or not."""
+        lost = np.zeros(self.whole.size, dtype=np.int64)
+        for observation in self._blocks:
+            lost += Block.of(self.whole, observation, self._plan.losses).losses.sum(axis=0)
+        return self.whole.keep(lost == lost.min())
+
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
         accounts, plan = self.against(h), self._plan

@@ -219,7 +219,7 @@ class ScanningReplicA2Plan(ReplicA2Plan):
             raise PoolExhausted(
                 f"replica2 needs at least {_in_words(self.pool_least)} items and {_in_words(self.pool_enough)} would do, "
                 f"{times:,.1f} times the pool of {pool.size:,}: bring more items, ask for less by larger epsilon or rho, or "
-                "take the learner settled-distance"
+                "take the learner handicap"
             )
 
     def position(self, shared: SharedRandomness) -> Fraction:

@@ -1,4 +1,4 @@
-"""The first picture of a study: labels of the plain learner, of Rounded and of the paper's, for one and the same promise."""
+"""The first picture of a study: labels of the plain learner, of handicap and of the paper's, for one promise."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # The plain learner, ours, the paper's: for labels without noise, then with noise.
-_FAMILIES = (("cal", "rounded-cal", "replical"), ("a2", "rounded-a2", "replica2"))
+_FAMILIES = (("cal", "handicap", "replical"), ("a2", "handicap", "replica2"))
 _NAMES = {
     "cal": "CAL",
-    "rounded-cal": "Rounded CAL",
+    "handicap": "handicap",
     "replical": "RepliCAL",
     "a2": "A²",
-    "rounded-a2": "Rounded A²",
     "replica2": "ReplicA²",
 }
 _WORLD = ("class", "noise", "epsilon", "delta")
@@ -77,7 +76,7 @@ def headline(rows: Sequence[Row], folder: Path) -> list[Picture]:
 
 
 def choose(rows: Iterable[Row]) -> Headline | None:
-    """The promise with the most of these learners; then one that Rounded keeps where labs do not agree anyway."""
+    """The promise with the most of these learners; then one that handicap keeps where labs do not agree anyway."""
     ran = [
         row
         for row in finished_rows(rows)
@@ -89,9 +88,9 @@ def choose(rows: Iterable[Row]) -> Headline | None:
 
 def _rank(each: Headline) -> tuple[object, ...]:
     """By how much it says; what follows the pairs only makes the choice the same for the same rows."""
-    rounded = [row for row in each.lines if find(row["learner"]).rounds]
-    proven = sum(not row["vacuous"] and not missing_proof(row) for row in rounded)
-    pairs = max((row["pairs"] for row in rounded or each.lines), default=0)
+    certifying = [row for row in each.lines if find(row["learner"]).certifies]
+    proven = sum(not row["vacuous"] and not missing_proof(row) for row in certifying)
+    pairs = max((row["pairs"] for row in certifying or each.lines), default=0)
     kinds = len({row["learner"] for row in each.lines})
     noise = str(each.lines[0]["noise"])
     world = (each.lines[0]["hypotheses"] or 0, -each.lines[0]["epsilon"], -(each.rho or 0), each.lines[0]["class"])

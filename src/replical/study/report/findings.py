@@ -18,6 +18,7 @@ from replical.study.judging import (
     WITHIN,
     amount,
     cell_name,
+    certifies,
     count,
     error_chance,
     finished_rows,
@@ -32,7 +33,6 @@ from replical.study.judging import (
     percent_down,
     percent_up,
     replicable_rows,
-    rounds,
     span,
     task,
     verdict,
@@ -63,7 +63,7 @@ def summary_sentence(rows: list[Row]) -> str:
         parts.append(
             f"Below it: {list_few([('uncertified ' if missing_proof(row) else '') + cell_name(row) for row in below])}"
         )
-    if paid := ratios([row for row in promised if rounds(row) and not row["vacuous"]], rows):
+    if paid := ratios([row for row in promised if certifies(row) and not row["vacuous"]], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):
@@ -318,7 +318,7 @@ def accuracy(rows: list[Row]) -> list[str]:
 def error_price(rows: list[Row]) -> list[str]:
     """Rounding may cost accuracy."""
     of = parents(rows)
-    mine = [row for row in replicable_rows(rows) if rounds(row) and row["cell"] in of]
+    mine = [row for row in replicable_rows(rows) if certifies(row) and row["cell"] in of]
     worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
     if not worse:
         return []

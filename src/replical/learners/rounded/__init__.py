@@ -1,1 +1,0 @@
-"""Rounded: few labels and a shared random ball."""

@@ -1,1 +1,0 @@
-"""Settled: the first of a shared order that is good enough."""
