@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -138,7 +138,10 @@ class LabPool:
         if self.rows is None or not self._ends:
             return private.permutation(len(self))
         parts = np.split(np.argsort(self.rows, kind="stable"), self._ends)
-        order = [np.sort(part)[private.permutation(len(part), after=after)] for part, after in zip(parts, (0, *self._ends), strict=True)]
+        order = [
+            np.sort(part)[private.permutation(len(part), after=after)]
+            for part, after in zip(parts, (0, *self._ends), strict=True)
+        ]
         return np.concatenate(order)
 
     def pool(self, private: PrivateRandomness) -> Pool:

@@ -41,7 +41,7 @@ REGISTERED = "registered: "  # how the checks are named
 
 def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | None = None) -> dict[str, Any]:
     """The registration of the run in this `journal`, of the lab with this `name`; written there, or found as it was."""
-    secret = bind(protocol, lab, journal, protocol.learner)
+    secret, lab = bind(protocol, lab, journal, protocol.learner)
     ledger = Ledger.of(journal.events())
     if ledger.registration is None and ledger.begun:
         raise BadJournal(f"{journal.where} has labels already: a run is registered before its first label")

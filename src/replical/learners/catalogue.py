@@ -78,6 +78,8 @@ class Record:
         Do later rounds of a run never have more survivors?
     abstains
         May a run end without an answer?
+    extends
+        May its pool grow? Then a run goes on where it had ended, and its level is that of all parts together.
     grows_with
         What its labels grow with, for noiseless and for noisy labels: why a bill is beyond anybody's means.
     family
@@ -113,6 +115,7 @@ class Record:
     lists: bool = True
     shrinks: bool = True
     abstains: bool = False
+    extends: bool = False
     grows_with: tuple[str, str] = (_LABELS, _LABELS)
     family: str = ""
     parent: str | None = None
@@ -292,6 +295,7 @@ _HANDICAP = Record(
     replicable=True,
     active=True,
     certifies=True,
+    extends=True,
     weighs=True,
     infers=True,
     paper=None,

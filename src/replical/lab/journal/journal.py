@@ -44,7 +44,7 @@ class Event(NamedTuple):
     Attributes
     ----------
     kind
-        created, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or done.
+        created, part, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or done.
     item, label, annotator
         What it is about, the position of the label in the protocol's label set, and who said so.
     detail
@@ -150,6 +150,15 @@ class Journal:
         """What the first event says; None while the journal is empty."""
         first = next(iter(self.events(limit=1)), None)
         return None if first is None else first.detail
+
+    @property
+    def growth(self) -> list[Mapping[str, Any]]:
+        """What was written each time the pool grew. Whoever replays the run goes along the chain, and so checks it."""
+        query = (
+            self._sql.select(self._events.c.detail).where(self._events.c.kind == "part").order_by(self._events.c.seq)
+        )
+        with self._database.reading() as connection:
+            return [json.loads(text) for (text,) in connection.execute(query)]
 
     @property
     def head(self) -> Link:

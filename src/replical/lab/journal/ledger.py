@@ -52,7 +52,7 @@ class Ledger:
         A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
         registration counts if it comes before all of that, and a beacon's value if it comes between the two.
         """
-        self.changed |= event.kind in CHANGES or event.item in self.skipped
+        self.changed |= event.kind in CHANGES or event.kind == "part" or event.item in self.skipped
         if event.kind == "open":
             self.announced = self.announced if event.detail is None else list(event.detail["items"])
         elif event.kind == "measure" and event.detail is not None:

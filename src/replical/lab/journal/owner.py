@@ -48,7 +48,7 @@ def bind(
             f"the journal {journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
             f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
         )
-    known = [Part(created["items"], created["pool_fingerprint"]), *journal.later_parts]
+    known = [Part(created["items"], created["pool_fingerprint"]), *map(_part_of, journal.growth)]
     return bytes.fromhex(created["private"]), _grow(protocol, lab, journal, known, claim)
 
 
@@ -61,7 +61,7 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
     if len(divided.parts) <= len(known):
         return divided
     new = divided.parts[-1]
-    if claim is not None or not protocol.record.grows:
+    if claim is not None or not protocol.record.extends:
         what = "a confirmation" if claim is not None else protocol.record.id
         raise BadJournal(
             f"the pool has {new.items:,} items more than when the journal {journal.where} began, and under {what} a pool "
@@ -73,6 +73,10 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
         )
     journal.append([Event(kind="part", detail=new._asdict())])
     return divided
+
+
+def _part_of(detail: Mapping[str, Any]) -> Part:
+    return Part(detail["items"], detail["fingerprint"])
 
 
 def _check_claim(journal: Journal, claim: Claim | None, created: Any) -> None:

@@ -94,10 +94,12 @@ class Session:
         claim: Claim | None = None,
         note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self.protocol, self.lab, self.journal, self.claim = protocol, lab, journal, claim
+        self.protocol, self.journal, self.claim = protocol, journal, claim
         self._annotator, self._measure = annotator, measure
-        self.secret = bind(protocol, lab, journal, self._learner(Ledger()), claim)
-        self.replay = Replay(protocol, lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note)
+        self.secret, self.lab = bind(protocol, lab, journal, self._learner(Ledger()), claim)
+        self.replay = Replay(
+            protocol, self.lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note
+        )
         self.refresh()
 
     def refresh(self) -> None:
@@ -196,7 +198,7 @@ class Session:
         ledger, reach = self.ledger, self.result.items_scanned if self.ended else None
         if reach is None:
             return ledger.labels, ledger.skipped
-        order = PrivateRandomness(self.private).permutation(len(self.lab))
+        order = self.lab.order(PrivateRandomness(self.private))
         seen = {self.lab.ids[item] for item in order[:reach].tolist()}
         labels = {item: code for item, code in ledger.labels.items() if item in seen}
         return labels, ledger.skipped & seen
