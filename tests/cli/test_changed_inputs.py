@@ -6,29 +6,36 @@ from replical import Session
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Journal
 
+OLD_ROWS = "the fingerprint of rows 1 to 120 was"
 CHANGES = {
-    "one value": lambda columns: columns | {"x": [(columns["x"][0] + 1) % 41, *columns["x"][1:]]},
-    "one id": lambda columns: columns | {"id": ["other", *columns["id"][1:]]},
-    "one item fewer": lambda columns: {name: column[1:] for name, column in columns.items()},
-    "one item more": lambda columns: {"id": [*columns["id"], "more"], "x": [*columns["x"], 3]},
+    "one value": (lambda columns: columns | {"x": [(columns["x"][0] + 1) % 41, *columns["x"][1:]]}, OLD_ROWS),
+    "one id": (lambda columns: columns | {"id": ["other", *columns["id"][1:]]}, OLD_ROWS),
+    "one item fewer": (
+        lambda columns: {name: column[1:] for name, column in columns.items()},
+        "it had 120 items and now has 119",
+    ),
+    "one item more": (
+        lambda columns: {"id": [*columns["id"], "more"], "x": [*columns["x"], 3]},
+        "the pool has 1 item more than when",
+    ),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_pool_that_has_changed(make_world, tmp_path, command, change):
-    """Labels drawn on one pool say nothing about another; both sizes are told, and the journal stays as it was."""
+    """Labels drawn on one pool say nothing about another; what changed is told, and the journal stays as it was."""
     world, path = make_world({"name": "cal"}), tmp_path / "a.db"
     world.begin(path)
-    other = type(world)(world.protocol, CHANGES[change](world.columns), world.truth)
+    changed, sentence = CHANGES[change]
+    other = type(world)(world.protocol, changed(world.columns), world.truth)
     with Journal(path) as journal:
         before = journal.events()
         with pytest.raises(BadJournal) as caught:
             Session(other.protocol, other.lab, journal)
         assert journal.events() == before
-    assert f"the pool has changed since the journal {path} began: it had 120 items" in str(caught.value)
-    assert f"now {len(other.lab)} and {other.lab.fingerprint[:23]}" in str(caught.value)
+    assert sentence in str(caught.value)
     code, _, err = command(*other.write(tmp_path).run(path, tmp_path / "a.json"))
-    assert (code, "the pool has changed" in err) == (2, True)
+    assert (code, sentence in " ".join(err.split())) == (2, True)
     assert not (tmp_path / "a.json").exists()
 
 

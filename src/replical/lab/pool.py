@@ -107,16 +107,16 @@ class LabPool:
             return self
         ends = list(accumulate(part.items for part in known))
         if ends[-1] > len(self):
-            raise BadTable(f"it had {ends[-1]:,} items and has {len(self):,} now: bring back the rows that are missing")
+            raise BadTable(f"it had {ends[-1]:,} items and now has {len(self):,}: bring back the rows that are missing")
         if self.rows is None:
             raise BadTable("shards cannot grow: use a table, with its new rows at the end")
         numbers, parts = np.searchsorted(ends, self.rows, side="right"), list(known)
         for number, part in enumerate(known):
-            if self._part(numbers == number) != part:
-                rows = f"rows {ends[number] - part.items + 1:,} to {ends[number]:,}"
+            now, rows = self._part(numbers == number), f"{ends[number] - part.items + 1:,} to {ends[number]:,}"
+            if now != part:
                 raise BadTable(
-                    f"the {part.items:,} items with the fingerprint {part.fingerprint[:23]} are not what stands in its "
-                    f"{rows} now: keep old rows as they were and add new ones at the end"
+                    f"the fingerprint of rows {rows} was {part.fingerprint[:23]} and is {now.fingerprint[:23]}: keep old "
+                    "rows as they were, and add new ones at the end"
                 )
         if ends[-1] < len(self):
             parts.append(self._part(numbers == len(known)))
@@ -127,6 +127,11 @@ class LabPool:
         places = np.flatnonzero(mask)
         ids = [self.ids[place] for place in places.tolist()]
         return Part(len(ids), pool_fingerprint(ids, self.items[places], lambda done: None))
+
+    @property
+    def first(self) -> str:
+        """The fingerprint of what the run began with."""
+        return self.parts[0].fingerprint if self.parts else self.fingerprint
 
     @property
     def _ends(self) -> list[int]:

@@ -40,18 +40,27 @@ REGISTERED = "registered: "  # how the checks are named
 
 
 def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | None = None) -> dict[str, Any]:
-    """The registration of the run in this `journal`, of the lab with this `name`; written there, or found as it was."""
+    """The registration of the run in this `journal`, of the lab with this `name`; written there, or found as it was.
+
+    Where items were added since, theirs.
+    """
     secret, lab = bind(protocol, lab, journal, protocol.learner)
     ledger = Ledger.of(journal.events())
     if ledger.registration is None and ledger.begun:
         raise BadJournal(f"{journal.where} has labels already: a run is registered before its first label")
     events = [] if name is None else name_events(protocol, journal, ledger, name)
-    if ledger.registration is None:
-        made = make_registration(registration_body(protocol, lab, secret, name or ledger.lab))
+    all_parts = {lab.first: ledger.registration, **ledger.parts}
+    items = next((each for each, found in all_parts.items() if found is None), None)
+    if items in ledger.started:
+        raise BadJournal(
+            f"{journal.where} has labels since the items {items[:23]} came: what is added is registered before that"
+        )
+    if items is not None:
+        made = make_registration(registration_body(protocol, items, secret, name or ledger.lab))
         journal.append([*events, Event(kind="registration", detail=made)])
         return made
     check_registered(protocol, lab, journal, ledger, secret, waits=True)
-    return dict(ledger.registration)
+    return dict(list(all_parts.values())[-1] or {})
 
 
 def make_registration(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -111,7 +120,8 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
         f"{REGISTERED}the protocol",
         lambda: _check_same(registration, "protocol_fingerprint", body["protocol_fingerprint"]),
     )
-    checks(f"{REGISTERED}the items", lambda: _check_same(registration, "pool_fingerprint", body["pool"]["fingerprint"]))
+    items, refers = _registered(body, registration["pool_fingerprint"])
+    checks(f"{REGISTERED}the items", lambda: _check_same(registration, "pool_fingerprint", items))
     checks(
         f"{REGISTERED}the private seed",
         lambda: _check_same(registration, "private_commitment", body["private_commitment"]),
@@ -119,11 +129,19 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
     checks(f"{REGISTERED}the lab", lambda: _check_same(registration, "lab", body.get("lab")))
     checks(
         f"{REGISTERED}the certificate refers to it",
-        lambda: _check_same(registration, "digest", body.get("registration")),
+        lambda: _check_same(registration, "digest", refers),
     )
     checks(f"{REGISTERED}before the certificate was made", lambda: _check_dates(registration, certificate))
     why = "its date is what the lab's clock said: when it was published is known to those who received it"
     return (*checks.done, not_checkable(PUBLISHED, why=why))
+
+
+def _registered(body: Mapping[str, Any], items: str) -> tuple[str, str | None]:
+    """The fingerprint of these `items`, or else of those it began with, and their registration as the `body` tells it."""
+    told = {each["fingerprint"]: each["registration"] for each in body.get("parts", ())}
+    if items in told:
+        return items, told[items]
+    return next(iter(told), body["pool"]["fingerprint"]), body.get("registration")
 
 
 def check_file(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
@@ -192,6 +210,10 @@ def _missing_registrations(
             other = [file for file, each in registrations.items() if name is not None and each["lab"] == name]
             instead = f": {other[0]} registers another private seed of {name!r}" if other else ""
             yield f"{who} has no registration here{instead}"
+        given = {each["digest"] for each in own}
+        for part in body.get("parts", ()) if own else ():
+            if part["registration"] not in given:
+                yield f"{who} has no registration here of the items {part['fingerprint'][:23]}, which came later"
         for each in own:
             for check in check_against(certificate, each):
                 if not check.ok and check.name.startswith(REGISTERED):
@@ -202,21 +224,26 @@ def _missing_certificates(
     certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     """Runs that were registered and are not here, and labs that registered twice."""
-    shown = {certificate["body"].get("registration") for certificate in certificates}
-    labs: dict[str, str] = {}
-    pools: dict[str, str] = {}
+    runs: dict[str, str] = {}  # of which certificate each registration is
+    for each in certificates:
+        body = each["body"]
+        digests = (body.get("registration"), *(part["registration"] for part in body.get("parts", ())))
+        runs |= {digest: each["digest"] for digest in digests if digest is not None}
+    labs: dict[str, tuple[str, str]] = {}
+    pools: dict[str, tuple[str, str]] = {}
     seen: set[str] = set()
     for file, each in registrations.items():
         if (digest := registration_digest(each)) in seen:
             continue  # the same one, given twice
         seen.add(digest)
+        run = runs.get(digest, digest)  # a run whose pool has grown has several
         whose = f" of {each['lab']!r}" if each["lab"] is not None else ""
-        if digest not in shown:
+        if digest not in runs:
             yield f"{file} registers a run{whose} that has no certificate here"
-        if each["lab"] is not None and (first := labs.setdefault(each["lab"], file)) != file:
-            yield f"{first} and {file} register two runs of {each['lab']!r}"
-        elif (first := pools.setdefault(each["pool_fingerprint"], file)) != file:
-            yield f"{first} and {file} register two runs on the same items"
+        if each["lab"] is not None and (first := labs.setdefault(each["lab"], (file, run)))[1] != run:
+            yield f"{first[0]} and {file} register two runs of {each['lab']!r}"
+        elif (first := pools.setdefault(each["pool_fingerprint"], (file, run)))[1] != run:
+            yield f"{first[0]} and {file} register two runs on the same items"
 
 
 def other_beacons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:

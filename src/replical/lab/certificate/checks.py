@@ -24,6 +24,7 @@ from replical.lab.certificate.file import (
     Body,
     ConditionPart,
     EnclosingPart,
+    GrowthPart,
     HypothesisSet,
     PoolPart,
     Provenance,
@@ -164,7 +165,7 @@ def check_parts(body: Mapping[str, Any]) -> str | None:
     return same(sorted(body), sorted(keys(Body) | more | (_PERHAPS & set(body))))
 
 
-_PERHAPS = {"lab", "registration", "beacon"}  # where there is something to tell
+_PERHAPS = {"lab", "registration", "parts", "beacon"}  # where there is something to tell
 
 
 def check_shape(body: Mapping[str, Any]) -> str | None:
@@ -172,12 +173,15 @@ def check_shape(body: Mapping[str, Any]) -> str | None:
     wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
     wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
     wrong += [name for name, part in _OPTIONAL.items() if body.get(name) is not None and set(body[name]) != keys(part)]
+    wrong += ["parts" for each in body.get("parts", ()) if set(each) != keys(GrowthPart)]
     if "proof" in body and set(body["proof"]) != keys(load(f"{find(body['protocol']['learner']['name']).family}:Part")):
         wrong.append("proof")
     wrong += ["summary" for each in body["pool"]["summary"] if set(each) != keys(SummaryPart)]
     if wrong:
         return f"{wrong[0]} has other parts than it must have"
-    digests = (body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"])
+    digests = [body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"]]
+    for part in body.get("parts", ()):
+        digests += [part["fingerprint"], *([] if part["registration"] is None else [part["registration"]])]
     if not all(is_digest(each) for each in digests):
         return "a digest is written sha256:<64 hex digits>"
     if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
@@ -232,6 +236,14 @@ def check_items(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     count = body["pool"]["items"]
     if not is_count(count) or not 1 <= count <= _MOST_ITEMS:
         return f"no pool has {count!r} items"
+    parts = body.get("parts")
+    if parts is None:
+        return None
+    if not protocol.record.extends:
+        return f"a pool of {protocol.record.id} cannot grow"
+    sizes = [each["items"] for each in parts]
+    if len(parts) < 2 or not all(is_count(size) and size for size in sizes) or sum(sizes) != count:
+        return f"the parts of a pool that has grown are two or more, and add up to its {count:,} items"
     return None
 
 

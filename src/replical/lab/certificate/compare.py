@@ -121,7 +121,7 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     if same_protocol and common is None:
         _check_number(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
-    same_items = tuple(_repeats([body["pool"].get("fingerprint") for body in bodies]))
+    same_items = tuple(_shared_items(bodies))
     warning = _one_pool(same_items[0]) if same_items else None
     if warning is None and p is not None and p < _SUSPICIOUS:
         warning = (
@@ -159,8 +159,8 @@ def _common(runs: Sequence[Any]) -> Common:
         left = overlap(left, ranges_of(body["survivors"], n))
     members = tuple(islice((h for low, high in left for h in range(low, high + 1)), _NAMED))
     first = plan.favourite
-    alone = any(any(_repeats(marks)) for marks in _marks(runs))
-    tolerance = None if alone else joint_tolerance(plan, [body["proof"] for body in runs])
+    dependent = any(_shared_items(runs)) or any(_repeats([body.get("lab") for body in runs]))
+    tolerance = None if dependent else joint_tolerance(plan, [body["proof"] for body in runs])
     return Common(
         count=sum(high - low + 1 for low, high in left),
         members=members,
@@ -172,10 +172,14 @@ def _common(runs: Sequence[Any]) -> Common:
     )
 
 
-def _marks(runs: Sequence[Any]) -> Iterator[list[str | None]]:
-    """What two independent labs do not have in common."""
-    yield [body["pool"]["fingerprint"] for body in runs]
-    yield [body.get("lab") for body in runs]
+def _shared_items(bodies: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """Files about the same items, or about some: pools grow, and then it is their parts that tell."""
+    seen: list[set[str]] = []
+    for number, body in enumerate(bodies, 1):
+        parts = {each.get("fingerprint") for each in (body["pool"], *body.get("parts", ()))} - {None}
+        if first := next((place for place, each in enumerate(seen, 1) if parts & each), None):
+            yield first, number
+        seen.append(parts)
 
 
 def _alike(runs: Sequence[Any], members: Sequence[int], first: int | None) -> int | None:

@@ -32,7 +32,7 @@ from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.journal.journal import Link
 from replical.lab.journal.owner import commitment
-from replical.lab.pool import LabPool
+from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import LabelCounts, Session, transcript
 from replical.learners.catalogue import load
@@ -72,13 +72,14 @@ class RequiredBody(TypedDict):
 class Body(RequiredBody, total=False):
     """Everything that is digested.
 
-    `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
-    took part in its private seed, `proof` is what the family of its learner wrote and `enclosing` that of a lattice; these
-    have the last two.
+    `lab` is there where it has a name, `registration`, a digest, where the run was registered, `parts` where the pool has
+    grown, `beacon` where a public value took part in its private seed. `proof` is what the family of its learner wrote and
+    `enclosing` that of a lattice; these have the last two.
     """
 
     lab: str
     registration: str
+    parts: list[GrowthPart]
     beacon: str
     proof: Mapping[str, Any]
     enclosing: EnclosingPart
@@ -125,6 +126,14 @@ class PoolPart(TypedDict):
     items: int
     fingerprint: str
     summary: list[SummaryPart]
+
+
+class GrowthPart(TypedDict):
+    """Items that came together, and the digest of their registration, null where they have none."""
+
+    items: int
+    fingerprint: str
+    registration: str | None
 
 
 class TranscriptPart(TypedDict):
@@ -263,6 +272,9 @@ def body_of(session: Session) -> Body:
         body["lab"] = ledger.lab
     if ledger.registration is not None:
         body["registration"] = ledger.registration["digest"]
+    if lab.parts:
+        registered = {lab.first: ledger.registration, **ledger.parts}
+        body["parts"] = [_growth_part(each, registered.get(each.fingerprint)) for each in lab.parts]
     if ledger.beacon is not None:
         body["beacon"] = ledger.beacon
     if (result.proof or result.enclosing) is not None and result.verdict is not None:
@@ -274,6 +286,11 @@ def body_of(session: Session) -> Body:
         error = result.answer_error
         body["answer_error"] = None if error is None else cast(AnswerErrorPart, asdict(error))
     return body
+
+
+def _growth_part(part: Part, registration: Mapping[str, Any] | None) -> GrowthPart:
+    digest = None if registration is None else str(registration["digest"])
+    return {"items": part.items, "fingerprint": part.fingerprint, "registration": digest}
 
 
 def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:

@@ -74,6 +74,7 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
         "pool.fingerprint",
         "pool.items",
         "pool.summary[].predicts[]",
+        *([f"parts[].{key}" for key in ("items", "fingerprint")] if "parts" in body else ()),
         why="the file names the pool, and does not hold it",
         needs="pool",
     )

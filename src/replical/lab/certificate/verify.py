@@ -22,7 +22,7 @@ from replical.core.canonical import fingerprint
 from replical.core.files import REMEDY, trusts_sizes
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import count
-from replical.errors import BadUsage, ReplicalError
+from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.certificate.checks import (
     Checks,
     Verification,
@@ -61,7 +61,7 @@ from replical.lab.certificate.unchecked import (
 )
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registration_digest
-from replical.lab.pool import LabPool
+from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_made
 from replical.lab.sessions.session import Session
@@ -157,18 +157,23 @@ REFERS = "it refers to a registration of this run"
 
 def check_registration(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
     """Does a run that had to be registered, and to wait for a beacon, say so?"""
-    if protocol.registers or "registration" in body:
-        checks(REFERS, lambda: _check_reference(body))
+    registered = "registration" in body or any(part["registration"] for part in body.get("parts", ()))
+    if protocol.registers or registered:
+        checks(REFERS, lambda: _check_reference(body, protocol))
     if protocol.beacon is not None or "beacon" in body:
         checks("the value of the beacon is told", lambda: _check_beacon(body, protocol))
 
 
-def _check_reference(body: Mapping[str, Any]) -> str | None:
-    if "registration" not in body:
-        return "the protocol asks every lab to register, and this run did not"
-    says = {key: body[key] for key in ("protocol_fingerprint", "private_commitment")}
-    says |= {"schema": SCHEMA, "pool_fingerprint": body["pool"]["fingerprint"], "lab": body.get("lab")}
-    return same(body["registration"], registration_digest(says))
+def _check_reference(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    whole = {"fingerprint": body["pool"]["fingerprint"], "registration": body.get("registration")}
+    for part in body.get("parts", [whole]):
+        if part["registration"] is None and (protocol.registers or part is whole):
+            return "the protocol asks every lab to register, and this run did not"
+        says = {key: body[key] for key in ("protocol_fingerprint", "private_commitment")}
+        says |= {"schema": SCHEMA, "pool_fingerprint": part["fingerprint"], "lab": body.get("lab")}
+        if part["registration"] not in (None, registration_digest(says)):
+            return same(part["registration"], registration_digest(says))
+    return None if "parts" not in body else same(body["parts"][0]["registration"], body.get("registration"))
 
 
 def _check_beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -261,6 +266,8 @@ class PoolChecks:
         body, protocol, lab = self.body, self.protocol, self.lab
         checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
         checks("the pool is not the public table of the order", self._check_own)
+        if "parts" in body:
+            checks("the pool consists of these parts", self._check_parts)
         checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
         checks("the summary is that of the pool", lambda: same(body["pool"]["summary"], summary(protocol, lab)))
         if not protocol.record.lists:
@@ -271,6 +278,14 @@ class PoolChecks:
 
     def _check_own(self) -> str | None:
         return "the order was made from these very items" if self.lab.fingerprint == self.protocol.public else None
+
+    def _check_parts(self) -> str | None:
+        known = [Part(each["items"], each["fingerprint"]) for each in self.body["parts"]]
+        try:
+            divided = self.lab.divide(known)
+        except BadTable as error:
+            return str(error)
+        return same(len(divided.parts), len(known))
 
     def _check_disagreement(self) -> str | None:
         """The first round begins with the whole class; no later one has less to disagree on than those who survive."""
@@ -317,7 +332,7 @@ def check_replay(
             lambda: _check_head(*told, journal),
         )
     again = dict(body_of(sessions[0]))
-    before = {"registration", "beacon"} & set(again)  # they come before the first label, so nobody may leave them out
+    before = {"registration", "parts", "beacon"} & set(again)  # nobody may leave them out
     for part in sorted({*body, *before}):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body.get(part), again.get(part)))  # type: ignore[misc]
 

@@ -36,6 +36,11 @@ class Ledger:
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
     beacon: str | None = None  # the public value that came between the two
     begun: bool = False  # has anybody said anything of an item?
+    parts: dict[str, Mapping[str, Any] | None] = field(
+        default_factory=dict
+    )  # added to the pool: how they were registered
+    grown: bool = False  # has the pool grown since the last result?
+    started: set[str] = field(default_factory=set)  # those of which something was said since they came
     results: list[int | str | None] = field(default_factory=list)  # answers, or outcomes of a confirmation
 
     @classmethod
@@ -50,11 +55,15 @@ class Ledger:
         """The first answer counts until it is taken back or corrected: a second one came at the same time from elsewhere.
 
         A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
-        registration counts if it comes before all of that, and a beacon's value if it comes between the two.
+        registration counts if it comes before all of that, and a beacon's value if it comes between the two. What is
+        added to the pool later has a registration of its own, which counts if nothing was said since.
         """
-        self.changed |= event.kind in CHANGES or event.kind == "part" or event.item in self.skipped
+        self.changed |= event.kind in CHANGES or event.item in self.skipped
         if event.kind == "open":
             self.announced = self.announced if event.detail is None else list(event.detail["items"])
+        elif event.kind == "part" and event.detail is not None:
+            self.parts[str(event.detail["fingerprint"])] = None
+            self.grown = True
         elif event.kind == "measure" and event.detail is not None:
             self.measure = max(self.measure, int(event.detail["labels"]))
             self.estimate = None  # it counted fewer
@@ -67,7 +76,7 @@ class Ledger:
             self.people.setdefault(event.annotator, str(event.detail.get("browser")))
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
-            self.changed = False
+            self.changed = self.grown = False
         elif event.kind in ("registration", "beacon") and event.detail is not None:
             self._hear_before(event.kind, event.detail)
         elif event.item is not None:
@@ -75,10 +84,12 @@ class Ledger:
 
     def _hear_item(self, event: Event, item: str) -> None:
         """Something about an item."""
-        self.begun = self.begun or event.kind != "ask"
         if event.kind == "ask":
             self.asked.add(item)
-        elif event.kind == "skip" and item not in self.labels:
+            return
+        self.begun = True
+        self.started.update(self.parts)
+        if event.kind == "skip" and item not in self.labels:
             self.skipped.add(item)
             self.sources[item] = event
         elif event.kind == "undo":
@@ -100,7 +111,11 @@ class Ledger:
 
     def _hear_before(self, kind: str, detail: Mapping[str, Any]) -> None:
         """Something that comes before the first label: the first registration counts, then the last value of the beacon."""
-        if kind == "registration" and self.registration is None and not self.begun:
+        part = str(detail.get("pool_fingerprint"))
+        if kind == "registration" and part in self.parts:
+            if self.parts[part] is None and part not in self.started:
+                self.parts[part] = detail
+        elif kind == "registration" and self.registration is None and not self.begun:
             self.registration = detail
         elif kind == "beacon" and self.registration is not None and not self.begun:
             self.beacon = str(detail["value"])

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from replical.core.canonical import Json, digest_of, fingerprint
 from replical.core.randomness import PrivateRandomness
+from replical.core.text import count
 from replical.errors import BadJournal, BadTable, BadUsage
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
@@ -29,7 +30,12 @@ LONGEST = 1000  # characters of a beacon's value; those of public beacons have 6
 
 
 def bind(
-    protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, claim: Claim | None = None
+    protocol: Protocol,
+    lab: LabPool,
+    journal: Journal,
+    learner: Learner,
+    claim: Claim | None = None,
+    note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[bytes, LabPool]:
     """Write protocol, pool and claim into a new journal, or find them there; the lab's secret, and its pool in parts."""
     created = journal.created
@@ -49,7 +55,10 @@ def bind(
             f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
         )
     known = [Part(created["items"], created["pool_fingerprint"]), *map(_part_of, journal.growth)]
-    return bytes.fromhex(created["private"]), _grow(protocol, lab, journal, known, claim)
+    grown = _grow(protocol, lab, journal, known, claim)
+    if len(grown.parts) > len(known):
+        note(f"The pool has grown by {count(grown.parts[-1].items, 'item')}: the run goes on with them.")
+    return bytes.fromhex(created["private"]), grown
 
 
 def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Part], claim: Claim | None) -> LabPool:
@@ -61,16 +70,15 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
     if len(divided.parts) <= len(known):
         return divided
     new = divided.parts[-1]
+    more = f"the pool has {count(new.items, 'item')} more than"
     if claim is not None or not protocol.record.extends:
         what = "a confirmation" if claim is not None else protocol.record.id
         raise BadJournal(
-            f"the pool has {new.items:,} items more than when the journal {journal.where} began, and under {what} a pool "
-            "cannot grow: leave them out, or give the larger pool a journal of its own, which is another lab's"
+            f"{more} when the journal {journal.where} began, and under {what} a pool cannot grow: leave them out, or give "
+            "the larger pool a journal of its own, which is another lab's"
         )
     if not journal.drives:
-        raise BadJournal(
-            f"the pool has {new.items:,} items more than the journal {journal.where} knows: go on with replical run first"
-        )
+        raise BadJournal(f"{more} the journal {journal.where} knows: go on with replical run first")
     journal.append([Event(kind="part", detail=new._asdict())])
     return divided
 
@@ -156,12 +164,12 @@ def beacon_value(text: str) -> str:
     return value
 
 
-def registration_body(protocol: Protocol, lab: LabPool, secret: bytes, name: str | None) -> dict[str, Any]:
-    """What a registration says of a run: which protocol, which items, which private seed, and whose."""
+def registration_body(protocol: Protocol, items: str, secret: bytes, name: str | None) -> dict[str, Any]:
+    """What a registration says of a run: which protocol, which `items`, by fingerprint, which private seed, and whose."""
     return {
         "schema": SCHEMA,
         "protocol_fingerprint": protocol.fingerprint,
-        "pool_fingerprint": lab.fingerprint,
+        "pool_fingerprint": items,
         "private_commitment": commitment(secret),
         "lab": name,
     }
@@ -176,18 +184,20 @@ def check_registered(
     protocol: Protocol, lab: LabPool, journal: Journal, ledger: Ledger, secret: bytes, *, waits: bool = False
 ) -> None:
     """Is the run registered as it is, and does it have all that the protocol asks for, unless it `waits` for a beacon?"""
-    found, now = ledger.registration, registration_body(protocol, lab, secret, ledger.lab)
-    if found is None and protocol.registers:
-        raise BadJournal(
-            f"the protocol asks every lab to register before its first label, and {journal.where} has no registration: "
-            "write one with --register FILE and publish it"
-        )
-    for key, value in () if found is None else {**now, "digest": registration_digest(now)}.items():
-        if (said := (found or {}).get(key)) != value:
+    for items, found in {lab.first: ledger.registration, **ledger.parts}.items():
+        now = registration_body(protocol, items, secret, ledger.lab)
+        if found is None and protocol.registers:
+            what = "" if items == lab.first else f" of the items {items[:23]}, which came later"
             raise BadJournal(
-                f"the journal {journal.where} was registered with another {key.replace('_', ' ')}: {said!r:.40}, now "
-                f"{value!r:.40}"
+                f"the protocol asks every lab to register before its first label, and {journal.where} has no "
+                f"registration{what}: write one with --register FILE and publish it"
             )
+        for key, value in () if found is None else {**now, "digest": registration_digest(now)}.items():
+            if (said := (found or {}).get(key)) != value:
+                raise BadJournal(
+                    f"the journal {journal.where} was registered with another {key.replace('_', ' ')}: {said!r:.40}, now "
+                    f"{value!r:.40}"
+                )
     if protocol.beacon is not None and ledger.beacon is None and not waits:
         raise BadJournal(
             f"the private seed of {journal.where} waits for a public value, {protocol.beacon!r}: give --beacon VALUE once "

@@ -96,7 +96,7 @@ class Session:
     ) -> None:
         self.protocol, self.journal, self.claim = protocol, journal, claim
         self._annotator, self._measure = annotator, measure
-        self.secret, self.lab = bind(protocol, lab, journal, self._learner(Ledger()), claim)
+        self.secret, self.lab = bind(protocol, lab, journal, self._learner(Ledger()), claim, note)
         self.replay = Replay(
             protocol, self.lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note
         )
@@ -136,8 +136,8 @@ class Session:
 
     def _check_conclusion(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
-        if self.claim is not None or not self.ledger.results or self.ledger.changed:  # a claim's budget may be raised
-            return
+        if self.claim is not None or not self.ledger.results or self.ledger.changed or self.ledger.grown:
+            return  # the budget of a claim may be raised
         was, more = self.ledger.results[-1], query is not None and self._measure is None
         if more or (query is None and was != self.conclusion):
             now = "asks for more labels" if more else f"comes to hypothesis {self.conclusion}"
@@ -353,7 +353,7 @@ class Session:
 
     def finish(self) -> None:
         """The run has ended: what it came to is recorded once."""
-        if not self.ledger.results or self.ledger.results[-1] != self.conclusion:
+        if not self.ledger.results or self.ledger.results[-1] != self.conclusion or self.ledger.grown:
             result, found = self.result, self.result.confirmation
             detail = {"hypothesis": result.hypothesis, "labels": result.labels}
             self._record([Event(kind="done", detail=detail if found is None else detail | {"outcome": found.outcome})])
