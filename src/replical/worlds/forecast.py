@@ -2,9 +2,8 @@
 
 Pairs of labs run the protocol's own learner in worlds that the lab's unlabelled items leave possible
 (`replical.worlds.vote_worlds`); so do labs with other protocols (`TradeOff`), the rest of a run that has heard some labels
-(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, the pool size
-neither: it is what the bound gamma would need for the worst truth that was looked at. Nothing here touches a run either: it
-stops where it stops.
+(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, and nothing
+touches a run: it stops where it stops.
 """
 
 from __future__ import annotations
