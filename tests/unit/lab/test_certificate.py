@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replical.core.text import at_most
 from replical.errors import BadCertificate
 from replical.lab.certificate.checks import same
 from replical.lab.certificate.compare import compare
@@ -23,7 +22,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.journal.owner import commitment
 from replical.lab.sessions.session import Session
 from support.certificates import Tags, resealed, valid, verdicts
-from support.lab import KINDS, Run, content, finished, private, world
+from support.lab import KINDS, Run, content, private, world
 
 LEVELS = ("self", "pool", "journal")
 

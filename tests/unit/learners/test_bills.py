@@ -32,7 +32,7 @@ def test_the_reference_point():
     assert found["replical", "tight"].labels == pytest.approx(4.6e6, rel=0.01)
     A = 2 * (1 + log(1000))
     U = found["handicap", "tight"].unlabelled
-    assert U == ceil(8 * (0.02 + 0.0025**2) / 0.0025**2)  # a gap of ε/4 in a spread of 2ε
+    assert ceil(8 * (0.02 + 0.0025**2) / 0.0025**2) == U  # a gap of ε/4 in a spread of 2ε
     assert found["handicap", "tight"].labels == ceil(2 + A * (1 + log(U / A)))
 
 
