@@ -181,7 +181,7 @@ def test_the_most_central_hypothesis_is_always_a_truth():
 def labels_of(pool, options, worlds, name):
     """Labels that labs ask for in some worlds, one lab each."""
     population = Population(pool.C, target=0, cells=pool.items, predictions=pool.predictions)
-    learner, counts = learner_for(plan("handicap", pool.C, pool="finite", **options)), []
+    learner, counts = learner_for(plan("a2", pool.C, pool="finite", **options)), []
     for number, world in enumerate(worlds):
         private = PrivateRandomness.simulated(name, number)
         own = population.pool(len(pool), private)
@@ -201,7 +201,7 @@ def test_ranges_cover_worlds_like_those_they_are_made_from(monkeypatch):
     The mean over eight forecasts and 200 truths: one forecast and 30 truths miss by a tenth, now and then by three.
     """
     pool, _ = tumours(600, step=5)
-    options = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
+    options = {"epsilon": 0.1, "delta": 0.05, "kappa": 0.03}
     model = votes_on(pool)
     truths = labels_of(pool, options, drawn(model, 200, "truth"), "truth")
 
