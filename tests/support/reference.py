@@ -278,7 +278,10 @@ def replicable_erm(codes, order, truth, k, threshold, agnostic, seed):
     return first(seed, alive), list(order[:k]), alive
 
 
-def handicap(codes, order, truth, c, places, beta, *, batch, most=None, first=None, noiseless=False, unlabelled=()):
+def handicap(
+    codes, order, truth, c, places, beta, *, batch, most=None, first=None, noiseless=False, unlabelled=(),
+    cost=lambda said, label: int(said != label),
+):  # fmt: skip
     """Handicap in fractions: who is left, the favourite, labels asked, items scanned, and every wealth at its largest."""
     stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
     S, V = list(range(len(codes))), list(range(len(codes)))
@@ -314,13 +317,13 @@ def handicap(codes, order, truth, c, places, beta, *, batch, most=None, first=No
             for x, ask in block:
                 known = ask or (noiseless and not differ(V, x))
                 if known:
-                    Z = int(codes[m][x] != truth[x]) - int(codes[g][x] != truth[x])
+                    Z = cost(int(codes[m][x]), int(truth[x])) - cost(int(codes[g][x]), int(truth[x]))
                 else:
                     Z = int(noiseless and codes[m][x] != codes[g][x])
                 for place, stake in enumerate(stakes):
                     W[g][place] *= 1 + (stake if theta >= 0 else stake / (1 - theta)) * (theta - Z)
             lost[g] += sum(
-                int(codes[g][x] != truth[x])
+                cost(int(codes[g][x]), int(truth[x]))
                 for x, ask in block
                 if ask or (noiseless and differ(S, x) and not differ(V, x))
             )

@@ -52,7 +52,7 @@ class Protocol:
     ...     "labels": {"values": ["no", "yes"]},
     ...     "learner": {"name": "handicap", "epsilon": .05, "delta": .05, "rho": .1}})
     >>> len(protocol.recipe.C), protocol.plan.learner, protocol.fingerprint[:15]
-    (2, 'handicap', 'sha256:0d387517')
+    (2, 'handicap', 'sha256:6f99142f')
     """
 
     content: Mapping[str, Any]

@@ -36,13 +36,10 @@ class Bounds:
         The paper's; for a learner the paper does not have, those of its own learner for the same task.
     ours
         Those of the plan ``"tight"``.
-    scanning
-        Is its mean number of labels bounded by Theorem R1?
     """
 
     paper: tuple[str | None, str | None] = (None, None)
     ours: tuple[str | None, str | None] = (None, None)
-    scanning: bool = False
 
 
 _LABELS = "(ln n)^3/(epsilon rho^2)"

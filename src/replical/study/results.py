@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.bounds.complexity import BOUNDS, scanning
+from replical.bounds.complexity import BOUNDS
 from replical.classes.catalogue import known_theta
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import find
@@ -65,8 +65,8 @@ def row(cell: Cell, entry: Entry) -> Row:
     """The results of a cell: what it tried, what it found, and whether that means anything.
 
     `theta` and `nu` are those its plan was made with. `status` is ``done`` or ``refused``. `vacuous` marks replicable
-    learners in worlds where fewer than a fifth of the pairs differ before rounding. `labels_error` and `jaccard_error`
-    are standard errors of the means, over pairs.
+    learners in worlds where fewer than a fifth of the pairs differ without the shared last step. `labels_error` and
+    `jaccard_error` are standard errors of the means, over pairs.
     """
     columns: Row = {name: None for name, _ in SCHEMA}
     parameters = dict(cell.parameters)
@@ -165,11 +165,8 @@ def paper_bound(row: Row, axis: str, thetas: Mapping[str, float]) -> float | Non
 
 
 def our_bound(row: Row, axis: str, thetas: Mapping[str, float]) -> float | None:
-    """The bound of the plan "tight" at a row; where it is Theorem R1, the size of the pool is the study's."""
-    bounds, theta = find(row["learner"]).bounds, place(row, "theta", thetas)
-    if bounds.scanning and theta is not None and row["pool_size"] != "exact":
-        return scanning(int(row["hypotheses"]), theta, int(row["pool_size"]))
-    return _bound(bounds.ours, row, axis, thetas) if row["plan"] == "tight" else None
+    """The bound of the plan "tight" at a row."""
+    return _bound(find(row["learner"]).bounds.ours, row, axis, thetas) if row["plan"] == "tight" else None
 
 
 def _bound(names: tuple[str | None, str | None], row: Row, axis: str, thetas: Mapping[str, float]) -> float | None:

@@ -101,7 +101,7 @@ def audit_groups(
     >>> p = plan("handicap", C, epsilon=.2, delta=.05, rho=.1, nu=0, pool="finite", labs=5)
     >>> pairs, found = audit_groups(learner_for(p), World(C=C, pool_size=5_000), seed="s", groups=10, labs=5)
     >>> found.all_agree, found.certified_differ
-    (0.9, 0.0)
+    (1.0, 0.0)
     """
     done: list[Pair] = []
     with closing(run_pairs(learner, world, seed=seed, pairs=groups, workers=workers, labs=labs)) as running:

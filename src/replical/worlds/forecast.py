@@ -2,9 +2,8 @@
 
 Pairs of labs run the protocol's own learner in worlds that the lab's unlabelled items leave possible
 (`replical.worlds.vote_worlds`); so do labs with other protocols (`TradeOff`), the rest of a run that has heard some labels
-(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, the pool size
-neither: it is what the bound gamma would need for the worst truth that was looked at. Nothing here touches a run either: it
-stops where it stops.
+(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, and nothing
+touches a run: it stops where it stops.
 """
 
 from __future__ import annotations
@@ -153,11 +152,11 @@ def predict_agreement(
     Examples
     --------
     >>> from replical import PrivateRandomness, Thresholds
-    >>> C = Thresholds(5000)
-    >>> X = np.random.default_rng(1).integers(4999, size=20_000)
+    >>> C = Thresholds(500)
+    >>> X = np.random.default_rng(1).integers(499, size=5000)
     >>> forecast = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
     >>> forecast.labels_mean, round(forecast.disagreement_mean, 3), forecast.certified_fraction
-    (9.75, 0.026, 1.0)
+    (285.375, 0.25, 0.5)
     """
     record = find(learner)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "prior": prior, "max_labels": max_labels}

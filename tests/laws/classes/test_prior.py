@@ -1,4 +1,4 @@
-"""Priors: the exponential race and its frozen logarithm (docs/claims/rounded.md)."""
+"""Priors: the exponential race and its frozen logarithm (docs/claims/ranks.md)."""
 
 from decimal import Decimal, localcontext
 from unittest import mock

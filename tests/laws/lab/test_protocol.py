@@ -57,6 +57,10 @@ LEARNERS = [
 ]
 
 
+OURS = ["exponentials", "cover", "zero", "values"]
+PUBLIC = {"public": f"sha256:{'0a' * 32}", "public_items": 7}
+
+
 @st.composite
 def protocols(draw):
     section = draw(classes())
@@ -69,25 +73,27 @@ def protocols(draw):
     said |= {key: draw(texts) for key in ("title", "notes") if draw(st.booleans())}
     said |= {"seed": draw(texts.filter(str.strip)), "class": section, "labels": {"values": draw(labels)}}
     n = len(recipe(section, said["labels"]["values"], said["seed"]).C)
-    prior = draw(st.sampled_from(["none", "uniform", "weights", "candidates", "order"]))
-    if prior == "uniform":
-        said["prior"] = {"kind": "uniform"}
-    elif prior == "weights":
-        said["prior"] = {"kind": "weights", "weights": draw(st.lists(weights, min_size=n, max_size=n))}
-    elif prior == "candidates" and section["kind"] == "table":
-        said["prior"] = {"kind": "weights"}
-        for candidate in section["candidates"]:
-            candidate["weight"] = draw(weights)
-    elif prior == "order":
-        said["prior"] = {"kind": "order", "order": draw(st.permutations(range(n)))}
-        if draw(st.booleans()):
-            said["prior"] |= {
-                "public": f"sha256:{'0a' * 32}",
-                "public_items": draw(st.integers(1, 10**6)),
-                "public_column": "y",
-            }
     small = {"epsilon": 0.1, "delta": draw(st.sampled_from([0.05, 1e-7])), "rho": draw(st.floats(0.01, 0.5))}
     said["learner"] = draw(st.sampled_from(LEARNERS)) | small
+    own = said["learner"]["name"] == "handicap"
+    source = draw(st.sampled_from(["none", "weights", "candidates", "order", *(OURS if own else ["uniform"])]))
+    if source == "none" or (source == "candidates" and section["kind"] != "table"):
+        return said
+    name, kind = ("handicap", "from") if own else ("prior", "kind")
+    said[name] = {kind: "weights" if source == "candidates" else source}
+    if source == "weights":
+        said[name]["weights"] = draw(st.lists(weights, min_size=n, max_size=n))
+    elif source == "candidates":
+        for candidate in section["candidates"]:
+            candidate["weight"] = draw(weights)
+    elif source == "order":
+        said[name]["order"] = draw(st.permutations(range(n)))
+        said[name] |= (PUBLIC | {"public_column": "y"}) if draw(st.booleans()) else {}
+    elif source == "cover":
+        said[name]["members"] = sorted(draw(st.sets(st.integers(0, n - 1), min_size=1)))
+        said[name] |= (PUBLIC | {"radius": 0.08}) if draw(st.booleans()) else {}
+    elif source == "values":
+        said[name]["values"] = draw(st.lists(st.floats(0, 0.1), min_size=n, max_size=n))
     return said
 
 

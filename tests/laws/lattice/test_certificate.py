@@ -111,7 +111,7 @@ def test_a_fingerprint_covers_all_of_it(part, key, value):
         {"class": {"features": [f"x{j}" for j in range(1001)], "range": [[0, 1]] * 1001}},
         {"class": {"features": [f"x{j}" for j in range(900)], "range": [[0, 1]] * 900, "step": 1e-6}},
         {"prior": {"kind": "order", "order": [0, 1]}}, {"prior": {"kind": "weights", "weights": [1.0]}},
-        {"yardstick": {"source": "cells"}}, {"learner": {"name": "cal"}}, {"learner": {"theta": 2.0, "batch": 2}},
+        {"handicap": {"from": "zero"}}, {"learner": {"name": "cal"}}, {"learner": {"theta": 2.0, "batch": 2}},
         {"learner": {"delta": 0.6}}, {"learner": {"max_labels": 5}}, {"labels": {"values": ["a", "b", "c"]}},
     ],
     ids=lambda change: str(change)[:40],

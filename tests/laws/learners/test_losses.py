@@ -1,4 +1,4 @@
-"""Settled with weights and abstaining candidates against its twin, and losses against their definition."""
+"""Handicap with weights and abstaining candidates against its twin, and losses against their definition."""
 
 from fractions import Fraction
 
@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replical.learners.settled import learner as learners_settled
-from replical.learners.settled.candidates import Everyone
 
 from replical import (
     AskTell,
@@ -15,9 +13,9 @@ from replical import (
     Losses,
     Pool,
     PredictionTable,
+    Prior,
     PrivateRandomness,
     SharedRandomness,
-    Thresholds,
     confirm,
     learn,
     learner_for,
@@ -26,6 +24,7 @@ from replical import (
 from replical.bounds.betting import mirror
 from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
 from replical.learners.base import Course
+from replical.learners.handicap.handicaps import UNIT
 from replical.learners.measured import Measured
 from replical.pools.query import Answers
 from support import reference
@@ -52,25 +51,28 @@ def cost_of(labels, weights, price):
     return lambda said, label: Fraction(str(price)) if said == len(labels) else (said != label) * scaled[label]
 
 
-@pytest.mark.claim("settled")
-@given(priced(), st.sampled_from([(0.3, 0.3), (0.1, 0.2)]), st.sampled_from([1, 3]))
-@settings(max_examples=5)
-def test_with_losses_it_is_its_twin(run, ends, batch):
+@pytest.mark.claim("handicap")
+@given(priced(), st.sampled_from([0.3, 0.1]), st.sampled_from([1, 3]), st.booleans())
+@settings(max_examples=30)
+def test_with_losses_it_is_its_twin(run, epsilon, batch, ordered):
     labels, codes, truth, seed, weights, price = run
-    n, (a, b) = len(codes), ends
     says = (*labels, 9) if price is not None else labels
-    C = PredictionTable([f"m{i}" for i in range(n)], labels=says)
+    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=says)
     losses = Losses.of(labels, weights=weights, abstain=None if price is None else 9, price=price)
-    made = plan("settled", C, epsilon=b, delta=0.1, rho=0.4, a=a, b=b, batch=batch, pool="finite", losses=losses)
+    prior = Prior.order(C, list(range(len(codes)))[::-1]) if ordered else Prior()
+    made = plan(
+        "handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", losses=losses, prior=prior
+    )
     shared = SharedRandomness(f"twin {seed}")
     pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
     result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
-    order = sorted(range(n), key=lambda h: (shared.word("order", index=h), h))
-    twin = reference.settled(
-        codes, order, pool.order.tolist(), truth, made.threshold(shared), delta_A=Fraction(3, 50), delta_I=Fraction(1, 25),
-        batch=batch, cost=cost_of(labels, weights, price),
+    _, units, places = made.terms(shared)
+    S, m, asked, scanned, _ = reference.handicap(
+        codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
+        batch=batch, first=made.favourite, cost=cost_of(labels, weights, price),
     )  # fmt: skip
-    assert (result.hypothesis, result.settling.certified, result.labels, result.settling.scanned) == twin
+    assert result.survivors.indices.tolist() == S
+    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
 
 
 @pytest.mark.claim("confirm")
@@ -115,25 +117,6 @@ def test_losses_are_what_they_are_said_to_be(weights, price):
         assert (np.array(values)[losses.places(apart)] == apart).all()
 
 
-@given(st.integers(0, 2**32), st.sampled_from([1, 4]))
-@settings(max_examples=2)
-def test_on_a_line_groups_change_nothing(seed, batch):
-    """Who says the same loses the same, so one record serves a group."""
-    C, generator = Thresholds(60), np.random.default_rng(seed)
-    items = generator.integers(0, 60, 300)
-    truth = (items >= 20) ^ (generator.random(300) < 0.1)
-    losses = Losses.of((0, 1), weights={0: 1, 1: 4})
-    made = plan("settled", C, epsilon=0.2, delta=0.1, rho=0.2, batch=batch, pool="finite", losses=losses)
-    found = []
-    for groups in (learners_settled.groups_of, lambda whole, order, copy: Everyone(whole, order)):
-        with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(learners_settled, "groups_of", groups)
-            pool = Pool(C, items, PrivateRandomness.simulated("line", seed))
-            result = learn(learner_for(made), pool, KnownLabels(C, truth.astype(int)), SharedRandomness(f"line {seed}"))
-        found.append((result.hypothesis, result.settling, result.labels))
-    assert found[0] == found[1]
-
-
 @settings(max_examples=4)
 @given(priced(), st.integers(0, 10**6))
 def test_a_run_goes_on_from_what_it_kept(run, number):
@@ -142,7 +125,7 @@ def test_a_run_goes_on_from_what_it_kept(run, number):
     says = (*labels, 9) if price is not None else labels
     C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=says)
     losses = Losses.of(labels, weights=weights, abstain=None if price is None else 9, price=price)
-    learner = learner_for(plan("settled", C, epsilon=0.2, delta=0.1, rho=0.4, batch=4, pool="finite", losses=losses))
+    learner = learner_for(plan("handicap", C, epsilon=0.2, delta=0.1, rho=0.4, batch=4, pool="finite", losses=losses))
     pool, shared = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("kept", seed)), SharedRandomness("kept")
 
     def to_its_end(course, kept):
@@ -156,7 +139,7 @@ def test_a_run_goes_on_from_what_it_kept(run, number):
     ended = to_its_end(Course(learner, pool, shared), kept)
     if kept:
         again = to_its_end(Course(learner, pool, shared, state=kept[number % len(kept)]), [])
-        assert (again.hypothesis, again.settling, again.labels) == (ended.hypothesis, ended.settling, ended.labels)
+        assert (again.hypothesis, again.proof, again.labels) == (ended.hypothesis, ended.proof, ended.labels)
 
 
 def test_equal_weights_are_plain_errors():
@@ -209,7 +192,7 @@ def test_labels_that_are_written_alike_are_refused():
 def test_whoever_is_asked_cannot_abstain():
     """Told with one of two open rows the word was once kept, and the run could not go on."""
     C, losses = PredictionTable(["a", "b"], labels=(0, 1, 9)), Losses.of((0, 1), abstain=9, price=0.1)
-    made = plan("settled", C, epsilon=0.1, delta=0.1, rho=0.2, batch=2, pool="finite", losses=losses)
+    made = plan("handicap", C, epsilon=0.1, delta=0.1, rho=0.2, batch=2, pool="finite", losses=losses)
     pool = Pool(C, np.array([[0, 1], [9, 1]] * 50), PrivateRandomness.simulated("asked"))
     run = AskTell(learner_for(made), pool, SharedRandomness("asked"))
     first, second = run.open
@@ -222,12 +205,14 @@ def test_whoever_is_asked_cannot_abstain():
 
 def test_whoever_counts_errors_refuses_losses():
     C, losses = PredictionTable(["a", "b"], labels=(0, 1, 9)), Losses.of((0, 1), abstain=9, price=0.1)
-    for learner in ("settled-cal", "settled-distance", "rounded-a2", "a2", "erm"):
+    for learner in ("cal", "a2", "erm"):
         with pytest.raises(BadSpec, match=f"{learner} counts errors, all alike"):
-            plan(learner, C, epsilon=0.1, delta=0.1, rho=0.2, nu=None, pool="finite", losses=losses)
+            plan(learner, C, epsilon=0.1, delta=0.1, pool="finite", losses=losses)
+    with pytest.raises(BadSpec, match="nu = 0 is about errors, all alike"):
+        plan("handicap", C, epsilon=0.1, delta=0.1, rho=0.2, nu=0, pool="finite", losses=losses)
     with pytest.raises(BadSpec, match="the losses are for 3 predictions, and hypotheses of the class say 2 labels"):
-        plan("settled", PredictionTable(["a"]), epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
-    made = plan("settled", C, epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
+        plan("handicap", PredictionTable(["a"]), epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
+    made = plan("handicap", C, epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
     with pytest.raises(PlanMismatch, match="errors that are not all alike are not measured"):
         Measured(learner_for(made), 10)
     pool = Pool(C, np.array([[0, 1]] * 50), PrivateRandomness.simulated("abstain"))

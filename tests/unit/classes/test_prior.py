@@ -1,4 +1,4 @@
-"""Priors: ties, names, masses, and what is refused (docs/claims/rounded.md)."""
+"""Priors: ties, names, masses, and what is refused (docs/claims/ranks.md)."""
 
 import numpy as np
 import pytest

@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replical.core.text import at_most
 from replical.errors import BadCertificate
 from replical.lab.certificate.checks import same
 from replical.lab.certificate.compare import compare
@@ -23,7 +22,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.journal.owner import commitment
 from replical.lab.sessions.session import Session
 from support.certificates import Tags, resealed, valid, verdicts
-from support.lab import KINDS, Run, content, finished, private, world
+from support.lab import KINDS, Run, content, private, world
 
 LEVELS = ("self", "pool", "journal")
 
@@ -154,14 +153,8 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
         survivors = body["survivors"]["count"]
         said = f"{survivors} hypothes{'is' if survivors == 1 else 'es'}, proven to contain the ideal answer"
         assert said in seen.texts
-    elif (
-        body["rho_proven"] is not None and "settling" not in body
-    ):  # a bound is rounded up, and said of both labs at once
-        assert f"at most {at_most(body['rho_proven'], 4)}" in seen.texts
-        if body["certified"]:
-            labs, bound = "two of 4 labs" if "many labs" in kind else "two labs", at_most(body["rho_proven"])
-            said = f"the chance that {labs} both prove this much and have different answers is at most {bound}."
-            assert said in seen.texts
+    else:
+        assert body["rho_proven"] is None
     assert ("not held" in seen.texts) == any(not each["held"] for each in body["conditions"])
 
 
@@ -193,19 +186,11 @@ def test_a_boosted_run_has_a_valid_certificate(tmp_path):
         assert any(after > before for before, after in pairwise(sizes))
 
 
-def test_a_prediction_is_the_same_on_every_machine(tmp_path):
-    """Six digits: the certificate of one machine is replayed on another."""
-    with finished(tmp_path, "rounded-cal") as made:
-        told = certify(made.session)["body"]["rho_predicted"]
-        assert told == round(told, 6) > 0
-        assert told == pytest.approx(made.session.result.rounding.rho_predicted, abs=1e-6)
-
-
 def test_an_estimate_of_the_excess_need_not_be_a_count(runs):
-    """Errors of candidates that are no longer compared are supposed, at the rate at which they left: that gives fractions."""
+    """What candidates lose may be parts of an error: that gives fractions."""
     forged = copy.deepcopy(runs("handicap certified").certificate)
-    scanned, error = forged["body"]["settling"]["scanned"], forged["body"]["answer_error"]
-    error["estimate"] = round(1.5 / scanned, 6)
+    part, error = forged["body"]["proof"], forged["body"]["answer_error"]
+    part["excess"] = error["estimate"] = round(1.5 / part["scanned"], 6)
     assert verify(resealed(forged)).valid
     error["estimate"] = 1.5
     assert [check.name for check in verify(resealed(forged)).failed] == ["error and excess are possible"]

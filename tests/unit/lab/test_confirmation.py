@@ -92,7 +92,7 @@ def test_people_label_beside_it(begin):
 
 def test_levels_are_the_protocols_own():
     """β of a protocol of handicap, δ of any other; the margin is ε, the batch the protocol's."""
-    for learner, level in (("handicap", 0.2), ("cal", 0.2), ("handicap-strict", 0.05)):
+    for learner, level in (("handicap", 0.2), ("a2", 0.2), ("handicap-strict", 0.05)):
         changes = {"rho": 0.1} if learner == "handicap-strict" else {}
         said = content(learner.removesuffix("-strict"), batch=3, **changes)
         assert float(usual_level(Protocol.of(said))) == level

@@ -103,12 +103,18 @@ def test_an_unknown_key_is_named_wherever_it_stands(said, place):
         (content("cal", prior={"kind": "order", "order": [0]}), ["prior"], "order", "order = [..]"),
         (content("cal", prior={"kind": "order", "order": [0]}), ["prior"], "kind", "kind None has no key 'order'"),
         (content("cal", prior={"kind": "uniform"}), ["prior"], "kind", "unknown kind of prior None"),
-        *((content(handicap=each), ["handicap"], "from", "[handicap] says where handicaps come from") for each in HANDICAPS),
+        *(
+            (content(handicap=each), ["handicap"], "from", "[handicap] says where handicaps come from")
+            for each in HANDICAPS
+        ),
         (content(handicap=HANDICAPS[0]), ["handicap"], "order", "order = [..]"),
         (content(handicap=HANDICAPS[2]), ["handicap"], "weights", "no weight for 'm0'"),
         (content(handicap=HANDICAPS[3]), ["handicap"], "members", "a cover lists the numbers of its members"),
         (content(handicap=HANDICAPS[5]), ["handicap"], "values", "handicaps are numbers, one a hypothesis"),
-        *((content(handicap=COVER), ["handicap"], key, "all three, or none") for key in ("radius", "public", "public_items")),
+        *(
+            (content(handicap=COVER), ["handicap"], key, "all three, or none")
+            for key in ("radius", "public", "public_items")
+        ),
     ],
 )
 def test_a_missing_key_is_named(said, place, key, message):
@@ -189,13 +195,13 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["handicap"], {"from": "order", "order": [0, 1, 2]}, "'m3' is missing"),
         (["handicap"], {"from": "order", "order": [*range(6)], "public_items": 5}, "all three, or none"),
         (["handicap"], {"from": "weights", "weights": [1, 2]}, "needs 6 weights, one a hypothesis, got 2"),
-        (["handicap"], {"from": "values", "values": [0.1] * 5}, "PLACE"),
+        (["handicap"], {"from": "values", "values": [0.1] * 5}, "6 handicaps are needed, one a hypothesis, got 5"),
         (["handicap"], {"from": "values", "values": ["0"] * 6}, "handicaps are numbers, one a hypothesis: values = [..], got ['0'"),
-        (["handicap"], {"from": "values", "values": [0.5] * 6}, "PLACE"),
-        (["handicap"], {"from": "values", "values": [-0.1] * 6}, "PLACE"),
-        (["handicap"], {"from": "cover", "members": []}, "PLACE"),
-        (["handicap"], {"from": "cover", "members": [0, 6]}, "PLACE"),
-        (["handicap"], {"from": "cover", "members": [0, 0]}, "PLACE"),
+        (["handicap"], {"from": "values", "values": [0.5] * 6}, "a handicap is 0.5, above epsilon = 0.4: give handicaps up to that"),
+        (["handicap"], {"from": "values", "values": [-0.1] * 6}, "the handicap of 'm0' must be a number from 0 to epsilon, got -0.1"),
+        (["handicap"], {"from": "cover", "members": []}, "a cover lists hypotheses from 0 to 5, each once, and at least one"),
+        (["handicap"], {"from": "cover", "members": [0, 6]}, "a cover lists hypotheses from 0 to 5, each once"),
+        (["handicap"], {"from": "cover", "members": [0, 0]}, "a cover lists hypotheses from 0 to 5, each once"),
         (["handicap"], {"from": "cover", "members": [True]}, "a cover lists the numbers of its members: members = [..], got [True]"),
         (["handicap"], COVER | {"radius": 1}, "the radius of a cover is a number between 0 and 1, got 1"),
         (["handicap"], COVER | {"public": "md5:1"}, "public must be written sha256:<64 hex digits>, got 'md5:1'"),
@@ -342,7 +348,9 @@ def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
 
 def test_a_preference_stands_in_the_section_of_its_learner():
     prior = {"kind": "order", "order": [*range(6)]}
-    assert "[prior] is not for the learner handicap: say who is preferred in [handicap]" in refused(content(prior=prior))
+    assert "[prior] is not for the learner handicap: say who is preferred in [handicap]" in refused(
+        content(prior=prior)
+    )
     said = content("cal", handicap=HANDICAPS[0])
     assert refused(said) == "[handicap] is for the learner of this name, not for 'cal'"
 
@@ -356,7 +364,10 @@ def test_the_public_table_of_an_order_is_in_the_fingerprint():
         assert [Protocol.of(preferring(prior)[who]).public for prior in (PUBLIC, plain)] == [PUBLIC["public"], None]
     assert Protocol.of(content(handicap=COVER)).public == COVER["public"]
     assert Protocol.of(content()).public is None
-    frozen = ["FROZEN0", "FROZEN1"]
+    frozen = [
+        "sha256:7133a65d495ef93bd5ed006665e3a3705c64846d2c202fb219cfa86a66f05b91",
+        "sha256:cf729aaaaadeae3494ad0bb8a1ca025e3ed75e69b2a79c2a58da773e9acb0427",
+    ]
     assert [Protocol.of(said).fingerprint for said in preferring(plain)] == frozen
 
 

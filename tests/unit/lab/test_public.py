@@ -112,7 +112,7 @@ def test_another_table_is_not_the_sample():
 
 
 def test_an_order_from_elsewhere_has_no_sample():
-    order = {"kind": "order", "order": [2, 1, 0]}
+    order = {"from": "order", "order": [2, 1, 0]}
     for said in (content(candidates=3), content(candidates=3, handicap=order)):
         with pytest.raises(ReplicalError, match="was not made from a public table, so there is nothing to check"):
             check_apart(Protocol.of(said), SAMPLE, read_pool(SAMPLE, MODELS))

@@ -244,9 +244,9 @@ def test_a_journal_that_speaks_of_something_else(make_world, journal, event, tol
 
 def test_a_pool_that_is_too_small_for_the_plan_makes_no_journal(make_world, tmp_path):
     """Refused before a private seed is drawn: the lab may bring a larger pool to the same journal."""
-    world = make_world({"name": "rounded-cal", "items": 200})
+    world = make_world({"name": "replica2", "theta": 1.0, "nu": 0.01})
     with Journal(tmp_path / "a.db") as journal:
-        with pytest.raises(ReplicalError, match="bring 80 more"):
+        with pytest.raises(ReplicalError, match="times the pool of 120: bring more items"):
             Session(world.protocol, world.lab, journal)
         assert journal.created is None
 

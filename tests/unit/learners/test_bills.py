@@ -31,8 +31,9 @@ def test_the_reference_point():
     assert theorem.labels == 8 * theorem.labels_per_round
     assert found["replical", "tight"].labels == pytest.approx(4.6e6, rel=0.01)
     A = 2 * (1 + log(1000))
-    U = found["rounded-cal", "tight"].unlabelled
-    assert found["rounded-cal", "tight"].labels == ceil(2 + A * (1 + log(U / A)))
+    U = found["handicap", "tight"].unlabelled
+    assert ceil(8 * (0.02 + 0.0025**2) / 0.0025**2) == U  # a gap of ε/4 in a spread of 2ε
+    assert found["handicap", "tight"].labels == ceil(2 + A * (1 + log(U / A)))
 
 
 def test_every_learner_has_a_line_and_applies_where_its_assumption_holds():
@@ -47,7 +48,7 @@ def test_every_learner_has_a_line_and_applies_where_its_assumption_holds():
     realizable, agnostic = by_name(REFERENCE), by_name(replace(REFERENCE, nu=0.02))
     assert not realizable["a2", "tight"].applies
     assert agnostic["a2", "tight"].applies
-    assert not agnostic["rounded-cal", "tight"].applies
+    assert not agnostic["cal", "tight"].applies
     assert agnostic["replicable-erm", "tight"].labels > realizable["replicable-erm", "tight"].labels
 
 
@@ -66,10 +67,10 @@ def test_handicap_infers_labels_only_where_nobody_errs():
 
 def test_the_winner():
     found = bills(REFERENCE)
-    assert cheapest(found, replicable=True).learner == "settled-cal"
+    assert cheapest(found, replicable=True).learner == "handicap"
     assert cheapest(found, replicable=False).learner == "cal"
     agnostic = bills(replace(REFERENCE, nu=0.02))
-    assert cheapest(agnostic, replicable=True).learner == "settled-distance"
+    assert cheapest(agnostic, replicable=True).learner == "handicap"
     assert cheapest([bill for bill in found if not bill.applies], replicable=False) is None
 
 

@@ -264,22 +264,6 @@ def test_the_last_round_is_the_least_likely_to_reject_a_good_hypothesis(i):
         assert upper_tail(made.final_most(mass, v) + 1, 4000, float(error / mass)) < loop
 
 
-@pytest.mark.parametrize("learner", ["rounded-cal", "rounded-a2"])
-@pytest.mark.parametrize("items", [None, 1000, 300_000])
-def test_two_labs_of_one_population_have_the_numbers_they_always_had(learner, items):
-    task = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1, "pool": "finite", "items": items}
-    plain, said = plan(learner, 50, **task), plan(learner, 50, **task, labs=2)
-    assert said.numbers == plain.numbers
-    assert "labs" not in {number.name for number in plain.numbers}
-
-
-@pytest.mark.parametrize(("items", "share"), [(1000, 40), (300_000, 20)])
-def test_more_labs_share_what_may_fail(items, share):
-    made = plan("rounded-a2", 50, epsilon=0.1, delta=0.5, rho=0.1, pool="finite", items=items, labs=10)
-    assert made["delta_A"] == Fraction(1, 10 * share)
-    assert (made["delta_C"], made.labs) == (Fraction(1, 10_000), 10)
-
-
 # ---- handicap ----
 
 
@@ -322,6 +306,14 @@ def test_a_study_does_not_run_such_cells(sweep):
         assert sum(reason.startswith(message) for reason in reasons) == 1, message
 
 
+@pytest.mark.parametrize(("labs", "beta"), [(None, (1, 20)), (2, (1, 20)), (10, (1, 100))])
+def test_labs_share_what_may_fail(labs, beta):
+    made = plan("handicap", 50, epsilon=0.1, delta=0.5, rho=0.1, pool="finite", labs=labs)
+    assert (made["beta"], made["labs"]) == (Fraction(*beta), labs or 2)
+    small = plan("handicap", 50, epsilon=0.1, delta=0.001, rho=0.1, pool="finite", labs=labs)
+    assert small["beta"] == Fraction(1, 1000)
+
+
 def test_a_budget_of_one_batch_is_enough():
     assert plan("handicap", 6, **TASK, batch=16, max_labels=16).opens(0) == 16
 
@@ -332,5 +324,5 @@ def test_a_pool_of_one_item_has_an_uncertified_answer(said, right):
     pool = Pool(C, np.array(said), PrivateRandomness.simulated("one"))
     made = learner_for(plan("handicap", C, **TASK, pool="finite"))
     result = learn(made, pool, KnownLabels(C, [right]), SharedRandomness("s"))
-    assert (result.hypothesis in range(3), result.settling.certified) == (True, False)
+    assert (result.hypothesis in range(3), result.proof.certified) == (True, False)
     assert result.labels == (1 if len(set(said[0])) > 1 else 0)

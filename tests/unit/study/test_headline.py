@@ -30,7 +30,7 @@ def test_three_learners_for_one_promise(tmp_path):
     assert picture.name == "headline"
     assert picture.caption == (
         "The same promise, thresholds:1000, ε = 0.05, δ = 0.05, ρ = 0.1: CAL asks for 7 labels per lab, promises nothing, and "
-        "50% of pairs differ; Rounded CAL asks for 14 labels per lab, proves that at most 7% of pairs differ, and 1% of pairs "
+        "50% of pairs differ; handicap asks for 14 labels per lab, proves that at most 7% of pairs differ, and 1% of pairs "
         "differ; RepliCAL asks for 3,000,000 labels per lab, proves that at most 10% of pairs differ. In brackets: 95% "
         "intervals. Not tested: with so many labels two labs agree without the shared last step too."
     )
@@ -86,4 +86,4 @@ def test_both_plans_of_the_papers_learner_have_a_line_and_the_best_cell_of_each_
 
 def test_what_is_not_proven_is_not_called_proven(tmp_path):
     (picture,) = headline([THREE[1], THREE[2] | {"certified_fraction": 0.5}], tmp_path)
-    assert "Rounded CAL asks for 14 labels per lab, proves nothing, and 1% of pairs differ" in picture.caption
+    assert "handicap asks for 14 labels per lab, proves nothing, and 1% of pairs differ" in picture.caption

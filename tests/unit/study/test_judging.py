@@ -56,9 +56,8 @@ def test_cells_with_too_few_pairs():
         ({"certified_fraction": 0.94}, "12 of 200 labs"),
         ({"learner": "replical", "k_loop": 40}, "sizes set by hand"),
         ({"learner": "replical", "noise": "0.05"}, "its proof allows no noise"),
-        ({"learner": "handicap", "noise": "boundary:0.1,0.2"}, "its proof allows no noise"),
-        ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": 0}, "its proof allows no noise"),
-        ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": None, "certified_fraction": 1.0}, ""),
+        ({"learner": "handicap", "noise": "boundary:0.1,0.2", "nu": 0.0}, "its proof allows no noise"),
+        ({"learner": "handicap", "noise": "boundary:0.1,0.2", "certified_fraction": 1.0}, ""),
         ({"learner": "replica2", "noise": "0.05", "nu": 0.01}, "more noise than its ν"),
         ({"learner": "replica2", "noise": "0.05", "nu": 0.05}, ""),
         ({"learner": "replical", "cap_reached": 3}, "cut short"),
@@ -85,12 +84,12 @@ def test_errors_above_epsilon_by_the_exact_binomial():
 
 
 def test_parents_live_in_the_same_world():
-    mine, parent = row(labels_mean=24), row("cal")
-    assert parents([mine, parent, row("cal", epsilon=0.2)]) == {mine["cell"]: parent}
-    for others in ([mine, row("cal", epsilon=0.2)], [mine, row("cal", max_labels=5)], [row(query="halving"), parent]):
+    mine, parent = row(labels_mean=24), row("a2")
+    assert parents([mine, parent, row("a2", epsilon=0.2)]) == {mine["cell"]: parent}
+    for others in ([mine, row("a2", epsilon=0.2)], [mine, row("a2", max_labels=5)], [row(batch=4), parent]):
         assert parents(others) == {}
-    halving = row(query="halving", epsilon=0.3), row("cal", query="halving", epsilon=0.3)
-    assert parents(halving) == {halving[0]["cell"]: halving[1]}
+    batches = row(batch=4, epsilon=0.3), row("a2", batch=4, epsilon=0.3)
+    assert parents(batches) == {batches[0]["cell"]: batches[1]}
     boosted, base = row("boosted-replical", rho=0.2), row("replical", rho=0.2)
     assert parents([boosted, base, row("replical")])[boosted["cell"]] is base
     paper, tight = row("cal-rounds", plan="paper"), row("cal-rounds")

@@ -18,7 +18,7 @@ from support.paths import ROOT
 from support.studies import study_row
 
 plot = pytest.importorskip("matplotlib")
-GRID = {"class": "thresholds:1000", "learner": ["cal", "handicap", "replical"], "epsilon": [0.2, 0.1, 0.05]}
+GRID = {"class": "thresholds:1000", "learner": ["a2", "handicap", "replical"], "epsilon": [0.2, 0.1, 0.05]}
 STUDY = Study.of({"schema": "replical.study/1", "name": "figures", "seed": "f", "grid": [GRID | {"pool_size": 500}]})
 
 
@@ -71,9 +71,9 @@ def test_captions_are_made_from_the_data(drawn):
     captions = {picture.name: picture.caption for picture in drawn}
     assert "predicted 1.5 times" in captions["predicted"]
     assert "in 3 of 3 cells" in captions["predicted"]
-    assert "handicap (tight) 27" in captions["cost"]  # three cells of CAL come before the three that round
+    assert "handicap (tight) 27" in captions["cost"]  # three cells of A² come before the three of handicap
     assert "1% of pairs differ" in captions["disagreement"]
-    assert f"cal (tight) {log(9) / log(4):.2f}" in captions["labels-epsilon"]
+    assert f"a2 (tight) {log(9) / log(4):.2f}" in captions["labels-epsilon"]
 
 
 def test_the_same_rows_give_the_same_bytes_whatever_the_users_own_style(drawn, tmp_path):
@@ -100,7 +100,7 @@ ODD = {
     "boundary": [cell("a2", 90.0 + each, noise=f"boundary:0.{each},0.05") for each in (1, 2, 3)],
     "table": [cell(learner, 90.0, noise="0.05", **{"class": "table:some.csv"}) for learner in ("a2", "handicap")],
     "everyone": [cell(learner, 30.0 * (number + 1), epsilon=e, theta=2.0, nu=0.0) for number, learner in enumerate(LEARNERS) for e in (0.1, 0.05, 0.02)],
-    "options": [cell("handicap", 30.0, rho=r, batch=b, kappa=0.01) for r in (0.1, 0.2, 0.4) for b in (1, 4)],
+    "options": [cell("handicap", 30.0, rho=r, batch=b, a=0.02) for r in (0.1, 0.2, 0.4) for b in (1, 4)],
     "of the study": rows_of_the_study(),
 }  # fmt: skip
 

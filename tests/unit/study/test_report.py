@@ -54,10 +54,10 @@ VACUOUS = [row(vacuous=True, base_agreement=base) for base in (0.82, 0.83, 0.99)
 @pytest.mark.parametrize(
     ("rows", "parts"),
     [
-        ([row(agree=100), row(agree=92, epsilon=0.2), row("cal", labels_mean=6.0),
+        ([row(agree=100), row(agree=92, epsilon=0.2), row("a2", labels_mean=6.0),
           row(vacuous=True, rho=0.2, base_agreement=0.95), refusal()],
          ["In 1 of 2 cells that count the 95% interval of two labs' agreement lies wholly within the promise of 1-ρ, in 1 it "
-          "is compatible with it, in 0 below it. Rounding took 2 times the labels of its parent. 1 cell shows nothing about "
+          "is compatible with it, in 0 below it. handicap took 2 times the labels of its parent. 1 cell shows nothing about "
           "it, because labs agree there without the last step too. 1 cell was refused."]),
         (CERTAIN + VACUOUS, ["In 2 of 2 cells that count (1 for certain) the 95% interval",
                              "3 cells show nothing about it (1 for certain), because"]),
@@ -84,7 +84,7 @@ def test_summary(rows, parts):
 
 
 # What is shown, what is not: the sentences of each function, in full or how they begin.
-PRICED = [row(), row("cal", labels_mean=6), row(epsilon=0.2, labels_mean=9), row("cal", epsilon=0.2, labels_mean=10)]
+PRICED = [row(), row("a2", labels_mean=6), row(epsilon=0.2, labels_mean=9), row("a2", epsilon=0.2, labels_mean=10)]
 EMPTY = row(labels_mean=60, vacuous=True, rho=0.2)
 STEPS = [
     row(agree=98, base_agreement=0.4),
@@ -92,7 +92,7 @@ STEPS = [
     row("cal", agree=40),
 ]
 UNCLEAR = [row(base_agreement=0.78), row(vacuous=True, base_agreement=0.82), row(vacuous=True, base_agreement=0.83)]
-PRICE = "handicap asked for 0.9 to 2 times the labels of cal (median 1.4) in the same world, from 1 fewer to 6 more (2 cells)."
+PRICE = "handicap asked for 0.9 to 2 times the labels of a2 (median 1.4) in the same world, from 1 fewer to 6 more (2 cells)."
 WITHIN = "the 95% interval of agreement lies wholly within 1-ρ in"
 CHEAPEST = "Of the learners with a proven promise, {} asked for fewest labels in 1 of 2 tasks; the next asked for {} times as many."
 SENTENCES = [
@@ -102,8 +102,8 @@ SENTENCES = [
         "(ε 0.1, ρ 0.1, pool 2000), agreement 70%, 60% to 78.8%.",
         "Labs differ more often than ρ in 1 cell where nothing was proven: "]),
     ("promises", [row(agree=100), row(agree=92, rho=0.2, epsilon=0.2), row(agree=80, vacuous=True), row("replical", k_loop=9)], [
-        f"replical (sizes set by hand): {WITHIN} 1 of 1 cell that counts; two labs differed in 3% of pairs.",
-        f"handicap: {WITHIN} 2 of 2 cells that count; two labs differed in 0% to 8% of pairs."]),
+        f"handicap: {WITHIN} 2 of 2 cells that count; two labs differed in 0% to 8% of pairs.",
+        f"replical (sizes set by hand): {WITHIN} 1 of 1 cell that counts; two labs differed in 3% of pairs."]),
     ("promises", [row(agree=100), FEW[0]], [f"handicap: {WITHIN} 1 of 2 cells that count (1 has too few pairs for more); two"]),
     ("promises", FEW[:1], [f"handicap: {WITHIN} 0 of 1 cell that counts (too few pairs for more); two labs"]),
     ("last_step", STEPS, [
@@ -114,19 +114,19 @@ SENTENCES = [
     ("last_step", [row(base_agreement=None)], []),
     ("plain_learners", STEPS, ["cal promises no replicability: its labs differed in 60% of pairs (1 cell)."]),
     ("price", PRICED, [PRICE]),
-    ("price", [row(max_labels=5), row("cal")], []),  # a budget is no price
+    ("price", [row(max_labels=5), row("a2")], []),  # a budget is no price
     ("price", [*PRICED, EMPTY], [PRICE]),  # nor is a price of what labs have anyway
-    ("price", [EMPTY, row("cal", labels_mean=6)], [
-        "handicap asked for 10 times the labels of cal in the same world, 54 more (1 vacuous cell)."]),
-    ("price", PRICED[2:], ["handicap asked for 0.9 times the labels of cal in the same world, 1 fewer (1 cell)."]),
+    ("price", [EMPTY, row("a2", labels_mean=6)], [
+        "handicap asked for 10 times the labels of a2 in the same world, 54 more (1 vacuous cell)."]),
+    ("price", PRICED[2:], ["handicap asked for 0.9 times the labels of a2 in the same world, 1 fewer (1 cell)."]),
     ("price", [row()], []),
     ("cheapest", [row(), row("replical", labels_mean=12e6), row(epsilon=0.2, labels_mean=90),
                   row("replical", epsilon=0.2, labels_mean=30)],
-     [CHEAPEST.format("replical", "3"), CHEAPEST.format("handicap", "1,000,000")]),
+     [CHEAPEST.format("handicap", "1,000,000"), CHEAPEST.format("replical", "3")]),
     ("cheapest", [row(certified_fraction=0.5), row("replical", labels_mean=12e6)], []),  # who proves nothing does not compete
-    ("error_price", [row(), row("cal", excess_error_mean=0.01)], [
-        "Rounding costs accuracy: its mean excess error is above its parent's in 1 of 1 cell and there 0.2 of ε."]),
-    ("error_price", [row(), row("cal", excess_error_mean=0.05)], []),
+    ("error_price", [row(), row("a2", excess_error_mean=0.01)], [
+        "handicap costs accuracy: its mean excess error is above its parent's in 1 of 1 cell and there 0.2 of ε."]),
+    ("error_price", [row(), row("a2", excess_error_mean=0.05)], []),
     ("proofs", [row(agree=100), row(agree=90, rho=0.2), row(agree=50, certified_fraction=0.9)], [
         "Where every lab was certified, labs differed in 5% of pairs in the mean over cells, against a proven 8%; measured is at "
         "most proven in 1 of 2 cells, in 1 with its whole 95% interval; that lies wholly above it in 0."]),
@@ -277,7 +277,7 @@ def test_parameters_that_do_not_vary_are_said_once():
 
 
 def test_labels_and_their_price_come_right_after_the_parameters():
-    heads = re.findall(r'data-head="([^"]*)"', page([row(), row(rho=0.2, pool_size="9"), row("cal", epsilon=0.1)]))
+    heads = re.findall(r'data-head="([^"]*)"', page([row(), row(rho=0.2, pool_size="9"), row("a2", epsilon=0.1)]))
     assert heads[:6] == ["learner, cell", "world", "ρ", "labels per lab", "× parent", "agreement, 95%"]
 
 

@@ -44,17 +44,6 @@ def test_standard_values_defaults_and_the_grid_s_own_word():
     assert chosen(changed, "delta", "noise") == [(0.2, 0.01), (0.1, 0.01)]
 
 
-def test_a_yardstick_is_a_key_that_only_rounded_learners_know():
-    """To measure on none is what a cell without the key does: it is the same cell, with the same name."""
-    grid = {"learner": ["handicap", "cal"], "yardstick": ["cells", "none"]}
-    cells = tiny(grid).cells()
-    assert chosen(cells, "learner", "yardstick") == [("handicap", "cells"), ("handicap", None), ("cal", None)]
-    assert [cell.experiment.yardstick for cell in cells] == ["cells", None, None]
-    assert [cell.id for cell in cells[1:]] == [tiny({"learner": name}).cells()[0].id for name in grid["learner"]]
-    with pytest.raises(BadStudy, match="unknown yardstick 'own'; it is one of cells, none"):
-        tiny({"yardstick": "own"})
-
-
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_parameters_a_learner_does_not_know_are_left_out(learner):
     values = {
@@ -98,7 +87,7 @@ def test_an_id_is_the_hash_of_what_the_cell_tries():
 
 def test_ids_are_frozen():
     assert [cell.id for cell in tiny({"learner": ["cal", "handicap"]}).cells()] == [
-        "0b66c95fcf966a1f", "a6f3b71147050e61",
+        "0b66c95fcf966a1f", "92bb50ad09a5dd9f",
     ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Settled beside argmax: three labs with one text."""
+"""Handicap beside argmax: three labs with one text."""
 
 import numpy as np
 

@@ -19,6 +19,13 @@ from replical.worlds.vote_worlds import posterior, votes_on
 SHARED = SharedRandomness("remaining")
 
 
+RUNS = {
+    "handicap": ("handicap", {"rho": 0.1}),
+    "noiseless": ("handicap", {"rho": 0.3, "nu": 0}),
+    "a2": ("a2", {"kappa": 0.03}),
+}
+
+
 @cache
 def a_run(learner="handicap", number=0):
     """A whole run on the tumours: learner, pool, and the labels in the order in which they were heard."""
@@ -27,10 +34,10 @@ def a_run(learner="handicap", number=0):
     cells = drawn.ids[drawn.order]
     pool = Pool(world.C, world.cells[cells], private)
     truth = world.law.argmax(axis=1)[cells].astype(np.uint16)
-    if learner == "handicap":
+    if learner == "noiseless":
         truth = world.cells[cells, 30]
-    options = {"handicap": {"rho": 0.1, "kappa": 0.03}, "handicap": {"rho": 0.3}, "handicap": {"rho": 0.1}}
-    active = learner_for(plan(learner, world.C, epsilon=0.1, delta=0.05, pool="finite", **options[learner]))
+    name, options = RUNS[learner]
+    active = learner_for(plan(name, world.C, epsilon=0.1, delta=0.05, pool="finite", **options))
     course, heard = Course(active, pool, SHARED), {}
     while course.query is not None:
         heard |= {item: int(truth[item]) for item in course.query.items.tolist()}
@@ -42,7 +49,7 @@ def first(heard, count):
     return dict(list(heard.items())[:count])
 
 
-@pytest.mark.parametrize("learner", ["handicap", "handicap", "handicap"])
+@pytest.mark.parametrize("learner", RUNS)
 def test_labels_left_are_about_right_and_none_at_the_end(learner):
     active, pool, heard = a_run(learner)
     votes, half = votes_on(pool), len(heard) // 2

@@ -63,8 +63,9 @@ def summary_sentence(rows: list[Row]) -> str:
         parts.append(
             f"Below it: {list_few([('uncertified ' if missing_proof(row) else '') + cell_name(row) for row in below])}"
         )
-    if paid := ratios([row for row in promised if certifies(row) and not row["vacuous"]], rows):
-        parts.append(f"Rounding took {span(paid)} times the labels of its parent")
+    proving = [row for row in promised if certifies(row) and not row["vacuous"]]
+    if paid := ratios(proving, rows):
+        parts.append(f"{_learners(proving)} took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):
         parts.append(
@@ -74,6 +75,11 @@ def summary_sentence(rows: list[Row]) -> str:
     if refused:
         parts.append(f"{amount(refused, 'cell was', 'cells were')} refused")
     return ". ".join(parts) + "."
+
+
+def _learners(rows: list[Row]) -> str:
+    """Their names."""
+    return list_few(sorted({row["learner"] for row in rows}))
 
 
 def _agreement(ran: list[Row], promised: list[Row]) -> str:
@@ -316,7 +322,7 @@ def accuracy(rows: list[Row]) -> list[str]:
 
 
 def error_price(rows: list[Row]) -> list[str]:
-    """Rounding may cost accuracy."""
+    """What is proven may cost accuracy."""
     of = parents(rows)
     mine = [row for row in replicable_rows(rows) if certifies(row) and row["cell"] in of]
     worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
@@ -324,7 +330,7 @@ def error_price(rows: list[Row]) -> list[str]:
         return []
     share = [row["excess_error_mean"] / row["epsilon"] for row in worse]
     return [
-        f"Rounding costs accuracy: its mean excess error is above its parent's in {len(worse)} of "
+        f"{_learners(worse)} costs accuracy: its mean excess error is above its parent's in {len(worse)} of "
         f"{amount(len(mine), 'cell')} and there {span(share)} of ε."
     ]
 

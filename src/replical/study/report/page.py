@@ -31,8 +31,8 @@ _HALF = 500  # points: the widest figure whose text can be read at half the widt
 _BY_DEFAULT = "Where no plan is named it is tight."
 _GROWTH = (
     "Exponents of power laws fitted to the labels, ± standard error, beside the slopes of the bounds at the same points. "
-    "For rounded learners the paper's bound is that of its own replicable learner; ours is that of the plan tight, for "
-    "rounded-cal Theorem R1. A fit says nothing beyond its points."
+    "For handicap the paper's bound is that of its own replicable learner for noisy labels; ours is that of the plan tight. "
+    "A fit says nothing beyond its points."
 )
 _LEGEND = (
     ("agreement", "share of pairs whose two labs returned the identical hypothesis, with its exact (Clopper-Pearson) 95% "
@@ -40,8 +40,7 @@ _LEGEND = (
     ("✓ within, ○ compatible, ✗ above ρ", "where that interval lies: wholly within the promise, around its border, or "
      "wholly below it, so that labs differ more often than ρ"),
     ("without last step", "agreement of the same labs, on the same labels, without the shared last step"),
-    ("E[J]", "expected disagreement of what the shared order chooses from; for rounded learners integrated over the shared "
-     "threshold, with far less noise than counting"),
+    ("E[J]", "expected disagreement of what the shared order chooses from, with less noise than counting"),
     ("ρ proven", "mean of the bounds labs computed for themselves"),
     ("labels per lab", "mean, ± its standard error over pairs"),
     ("× parent", "labels in those of the ordinary learner it is made from, in the same world"),
@@ -153,7 +152,7 @@ def _cells(rows: list[Row]) -> str:
         return ""
     same = ", ".join(f"{head} {value}" for head, value in constants(ran).items())
     tools = (
-        '<div class="tools" hidden><label>Filter <input type="search" placeholder="e.g. rounded noise" autocomplete="off" '
+        '<div class="tools" hidden><label>Filter <input type="search" placeholder="e.g. handicap noise" autocomplete="off" '
         'spellcheck="false"></label><p role="status"></p></div>'
     )
     legend = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in _LEGEND)
