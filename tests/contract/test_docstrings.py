@@ -20,6 +20,7 @@ import replical.bounds.complexity
 import replical.bounds.subroutines
 import replical.sklearn
 from replical import errors
+from replical.bounds.ranks import AgreementBound
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.pool import LabPool
 from replical.learners.plan import Condition, Number, Plan
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.nightly
 
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (
-    Answers, Boosting, Condition, Confirmation, Curve, DisagreementCoefficient, Event, ExactPool, Journal,
+    AgreementBound, Answers, Boosting, Condition, Confirmation, Curve, DisagreementCoefficient, Event, ExactPool, Journal,
     Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, ThetaBound,
 )  # fmt: skip
 
