@@ -14,14 +14,8 @@ NAMES = {
     "handicap, nu = 0": "Handicap, `nu = 0`",
     "argmax": "argmax, as many labels as Handicap",
     "public-first": "first of the public order, no labels",
-    "settled": "settled",
-    "settled-distance": "settled-distance",
-    "rounded-a2": "rounded-a2",
-    "settled-cal": "settled-cal",
-    "rounded-cal": "rounded-cal",
 }
 PROVES = tuple(method for method in NAMES if method not in ("argmax", "public-first"))
-TELLS_IDEAL = ("handicap", "handicap, nu = 0", "settled")  # whose certificates speak of one ideal answer
 
 
 def share(part: int, whole: int) -> str:
@@ -139,7 +133,7 @@ TOTALS = ("method", "order", "pairs", "pairs that agree (95% interval)", "certif
 
 
 def total_row(each: Found) -> list[str]:
-    proves, tells = each["method"] in PROVES, each["method"] in TELLS_IDEAL
+    proves = each["method"] in PROVES
     return [
         NAMES[each["method"]],
         words(each["method"], each["order"]),
@@ -147,7 +141,7 @@ def total_row(each: Found) -> list[str]:
         agree_cell(each),
         certified_cell(each),
         f"{each['certified_and_different']} of {each['certified_pairs']}" if proves else "",
-        f"{each['wrong_certificates']} of {each['certified']}" if tells else "",
+        f"{each['wrong_certificates']} of {each['certified']}" if proves else "",
         *(f"{each[name]:,.0f}" for name in ("labels_geometric", "labels_mean", "labels_median")),
         *(f"{each[name]:.4f}" for name in ("excess_mean", "excess_99")),
         f"{each['excess_above_epsilon']} of {each['labs']}",
@@ -174,9 +168,6 @@ def set_cell(each: Found) -> str:
 MARKS = {  # colour and marker
     "handicap": ("#111111", "o"),
     "argmax": ("#888888", "X"),
-    "settled": ("#CC79A7", "P"),
-    "settled-distance": ("#E69F00", "s"),
-    "rounded-a2": ("#0072B2", "D"),
 }
 
 

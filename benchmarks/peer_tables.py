@@ -14,9 +14,6 @@ Found = dict[str, Any]
 OURS = {
     ("handicap", "public"): "replical handicap, public order",
     ("handicap", "random"): "replical handicap, exponentials",
-    ("settled", "public"): "replical settled, public order",
-    ("settled", "random"): "replical settled, random order",
-    ("rounded-a2", "public"): "replical rounded-a2",
     ("a2", "public"): "replical a2",
     ("public-first", "public"): "first of the public order",
 }
@@ -49,7 +46,7 @@ def rows(found: Found, entries: list[Found]) -> Iterator[tuple[str, Found]]:
 
 
 def cells(name: str, each: Found) -> list[str]:
-    proves = each["method"] in ("handicap", "settled", "rounded-a2")
+    proves = each["method"] == "handicap"
     return [
         name,
         f"{each['labels_median']:,.0f}",
@@ -145,7 +142,7 @@ def tables(found: Found) -> str:
 
 def shade(each: Found) -> str:
     """Ours have their own colours; of the others, new models stand apart."""
-    if each["method"] in ("settled", "rounded-a2", "a2"):
+    if each["method"] in ("handicap", "a2"):
         return colour(each["method"])
     return "#CC79A7" if NEW in each["method"] else "#777777"
 
