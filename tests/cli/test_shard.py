@@ -19,7 +19,7 @@ pytest.importorskip("pyarrow")
 def lab(tmp_path):
     """A protocol, a table in two parts, its labels, and the shards."""
     protocol, columns = tmp_path / "p.toml", world()
-    protocol.write_text(Protocol.of(content("settled", epsilon=0.3, batch=4)).toml(), encoding="utf-8")
+    protocol.write_text(Protocol.of(content(epsilon=0.3, batch=4)).toml(), encoding="utf-8")
     for name, rows in (("whole", slice(None)), ("one", slice(600)), ("two", slice(600, None))):
         write({column: values[rows] for column, values in columns.items()}, tmp_path / f"{name}.parquet")
     return tmp_path
@@ -96,7 +96,7 @@ def test_the_page_about_large_tables_is_as_shown(tmp_path, monkeypatch, command)
     pytest.importorskip("distributed")
     monkeypatch.chdir(tmp_path)
     columns = world()
-    (tmp_path / "protocol.toml").write_text(Protocol.of(content("settled", epsilon=0.3, batch=4)).toml())
+    (tmp_path / "protocol.toml").write_text(Protocol.of(content(epsilon=0.3, batch=4)).toml())
     write(columns, tmp_path / "a.parquet")
     write({"id": columns["id"], "label": columns["truth"]}, tmp_path / "a-labels.parquet")
     page = (ROOT / "docs" / "how-to" / "very-large-tables.md").read_text(encoding="utf-8")
