@@ -24,15 +24,14 @@ from replical.core.randomness import SharedRandomness
 from replical.core.text import count
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.catalogue import LEARNERS
-from replical.learners.plan import Condition, Plan
-from replical.learners.result import STOP, Result, Round
+from replical.learners.plan import MASSES, STOP, Condition, Plan
+from replical.learners.result import Result, Round
 from replical.pools.pool import AnyPool, Pool
 from replical.pools.query import Answers, KnownLabels, Labels, Query
 from replical.pools.version_space import VersionSpace
 
 Conversation = Generator[Query, Answers, Result]
 State = Mapping[str, NDArray[Any]]
-MASSES = "disagreement mass is known, so the error bound speaks of the distribution"
 
 
 class Learner(Protocol):

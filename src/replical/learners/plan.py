@@ -7,13 +7,14 @@ that bills are made of (docs/claims/bills.md).
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import ceil as ceil_of
 from math import log2
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from replical.classes.base import HypothesisClass, Indices, class_size
 from replical.classes.prior import UNIFORM, Prior
@@ -23,6 +24,8 @@ from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.parameters import PARAMETERS
 from replical.pools.pool import AnyPool
 
+STOP = "disagreement mass at the stop is what the plan asks for"
+MASSES = "disagreement mass is known, so the error bound speaks of the distribution"
 # The answer is the first in the shared order of V, or decided by labels nobody publishes.
 Choice = Literal["survivors", "labels"]
 
@@ -93,6 +96,42 @@ class Plan:
         return self.epsilon
 
     @property
+    def measuring(self) -> int:
+        """Items of a pool that are set aside to measure masses on, and never asked."""
+        return 0
+
+    def measured(self, items: int) -> int:
+        """On how many of a pool's items masses are measured."""
+        return self.measuring or items
+
+    def askable(self, items: int) -> int:
+        """How many of a pool's items a run may look at for labels."""
+        return items - self.measuring
+
+    @property
+    def keeps_all_left(self) -> bool:
+        """Are the survivors all who were left when the loop ended, and not those of a last sample?"""
+        return False
+
+    @property
+    def asks_anywhere(self) -> bool:
+        """Does it ask for labels where nobody disagrees, too?"""
+        return False
+
+    @property
+    def picks_items(self) -> bool:
+        """Does it ask items that it did not come across by looking at one after the other?"""
+        return False
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """What is wrong, if no run of this plan asks for so many labels round by round."""
+        raise NotImplementedError
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """The conditions that a run adds to those of its plan, as far as they follow from what it reports."""
+        raise NotImplementedError
+
+    @property
     def labels_most(self) -> int | None:
         """The most labels a run can be expected to ask for; None where only the pool limits it."""
         raise NotImplementedError
@@ -129,6 +168,20 @@ class Plan:
 class SamplePlan(Plan):
     """Passive learning: one sample of k labelled items."""
 
+    @property
+    def asks_anywhere(self) -> bool:
+        """The sample is asked as it comes."""
+        return True
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """One round."""
+        one = [(each["drawn"], each["scanned"]) for each in rounds] == [(self.k, self.k)]
+        return None if one else f"the plan asks for {self.k} labels at once"
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """None."""
+        return ()
+
     def cost(self, setting: Setting) -> Cost:
         """The sample."""
         return Cost(labels=self.k, kind="most", rounds=1, labels_final=self.k, unlabelled=self.k)
@@ -146,7 +199,28 @@ class SamplePlan(Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class RoundsPlan(Plan):
-    """A learner that works in at most N rounds of k labels."""
+    """A learner that works in at most N rounds of k labels, and perhaps asks for a last sample."""
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """Rounds of k labels, at most N of them, and perhaps a last sample whose size depends on the mass that is left."""
+        loop = [each["drawn"] == self.k for each in rounds]
+        if all(loop) and len(loop) <= self.rounds_most:
+            return None
+        if not all(loop[:-1]) or len(loop) - 1 > self.rounds_most:
+            return f"the plan has at most {self.rounds_most} rounds of {self.k} labels and a last sample"
+        last = rounds[-1]
+        size = self.final_size(Fraction(*last["disagreement"]))
+        if last["drawn"] == size or (last["scanned"] == size and last["drawn"] < size):
+            return None
+        return f"the plan's last sample has {size} items"
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """Whether the loop ended because little is disputed."""
+        return (report.stop_condition(self, inclusive=False),)
+
+    def final_size(self, mass: Fraction) -> int:
+        """Items of the last sample, where so much is disputed."""
+        return self.integer("k_final")
 
     @property
     def k(self) -> int:
@@ -194,6 +268,38 @@ class Condition:
     value: float
     bound: float
     held: bool
+
+
+Rounds = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReport:
+    """What a finished run tells: its pool's `items`, what conditions say was `told`, and the shared randomness."""
+
+    items: int
+    told: Mapping[str, Mapping[str, Any]]
+    shared: SharedRandomness
+
+    def value(self, name: str) -> float:
+        """What the condition `name` says was found."""
+        return float(self.told[name]["value"])
+
+    def stop_condition(self, plan: Plan, *, inclusive: bool) -> Condition:
+        """Is the disagreement left when the loop ended what the plan asks for?"""
+        total = plan.measured(self.items)
+        mass = Fraction(nearest_count(self.value(STOP), total), total)
+        held = mass <= plan.stop_mass if inclusive else mass < plan.stop_mass
+        return Condition(name=STOP, value=float(mass), bound=float(plan.stop_mass), held=held)
+
+
+# Labs have items, never a known distribution.
+MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)
+
+
+def nearest_count(share: float, total: int) -> int:
+    """The count nearest to a share; another share is not that of any count, and is found out when it is written again."""
+    return min(total, max(0, round(share * total)))
 
 
 @dataclass(frozen=True, kw_only=True)

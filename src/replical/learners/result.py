@@ -15,11 +15,10 @@ from typing import Any, Literal, Protocol
 from replical.classes.base import HypothesisClass
 from replical.core.exact import round_up
 from replical.errors import MissingExtra
-from replical.learners.plan import Condition
+from replical.learners.plan import STOP, Condition
 from replical.pools.version_space import VersionSpace
 
 Outcome = Literal["confirmed", "refuted", "undecided"]
-STOP = "disagreement mass at the stop is what the plan asks for"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -23,7 +23,7 @@ from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import transcript
-from replical.learners.result import STOP
+from replical.learners.plan import STOP
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
 

@@ -8,7 +8,7 @@ from replical import Session
 from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhausted, ReplicalError
 from replical.lab.certificate.file import body_of
 from replical.lab.journal.journal import Event, Journal
-from replical.learners.result import STOP
+from replical.learners.plan import STOP
 from support.sessions import HALVING, LEARNERS, figures
 
 

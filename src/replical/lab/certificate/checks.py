@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from itertools import accumulate, pairwise
-from math import floor
 from typing import Any, Literal
 
 from replical.classes.base import size_of
@@ -43,15 +41,9 @@ from replical.lab.certificate.file import (
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 from replical.lab.sessions.session import LabelCounts
-from replical.learners.base import MASSES
 from replical.learners.catalogue import find, load
-from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.paper.a2 import A2Plan, A2RoundsPlan, AgnosticRoundsPlan
-from replical.learners.paper.boosting import FREQUENT, BoostedPlan
-from replical.learners.paper.cal import CALPlan
-from replical.learners.plan import Condition, Plan, RoundsPlan, SamplePlan
+from replical.learners.plan import STOP, Condition, Plan, RunReport
 from replical.learners.proof import Claim, is_count, is_number, same
-from replical.learners.result import STOP
 
 Status = Literal["checked", "not checkable", "failed"]
 
@@ -327,7 +319,7 @@ def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Could any items and labels have made these rounds?"""
     plan, n, items = protocol.plan, len(protocol.recipe.C), body["pool"]["items"]
     choosing, measuring = split_rounds(body)
-    total = measured_items(plan, items)
+    total = plan.measured(items)
     for each in choosing:
         if wrong := _check_round(each, plan, n, total):
             return f"round {each['round']}: {wrong}"
@@ -341,9 +333,9 @@ def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if protocol.record.shrinks and (wrong := _check_shrinking(body, choosing, infers=plan.infers)):
         return wrong
     scanned = sum(each["scanned"] for each in body["rounds"])
-    if scanned > askable_items(plan, items):
-        return f"the rounds look at {scanned} items, of {items} only {askable_items(plan, items)} may be looked at"
-    return _check_schedule(plan, choosing) or _check_measuring(plan, measuring, total)
+    if scanned > plan.askable(items):
+        return f"the rounds look at {scanned} items, of {items} only {plan.askable(items)} may be looked at"
+    return plan.check_rounds(choosing) or _check_measuring(plan, measuring, total)
 
 
 def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
@@ -366,23 +358,13 @@ def _check_round(each: RoundPart, plan: Plan, n: int, total: int) -> str | None:
         return "a disagreement mass is above its total"
     if each["survivors"] > n:
         return f"the class has {n} hypotheses"
-    if each["drawn"] > each["scanned"] and not _chooses_items(plan):
+    if each["drawn"] > each["scanned"] and not plan.picks_items:
         return "more items are asked than looked at"
-    if isinstance(plan, SamplePlan | BoostedPlan):
+    if plan.asks_anywhere:
         return None
     if each["survivors"] < 2 or count == 0:
         return "items are asked where nobody disagrees"
-    return "more items are asked than are disputed" if each["drawn"] > count and _asks_where_measured(plan) else None
-
-
-def _chooses_items(plan: Plan) -> bool:
-    """Does it ask items that it did not come across by looking at one after the other?"""
-    base = plan if plan.base is None else plan.base
-    return isinstance(base, CALPlan) and base.query == "halving"
-
-
-def _asks_where_measured(plan: Plan) -> bool:
-    return not getattr(plan, "measuring", 0)
+    return "more items are asked than are disputed" if each["drawn"] > count and not plan.measuring else None
 
 
 def _least_disputed(body: Mapping[str, Any]) -> int:
@@ -406,56 +388,6 @@ def _check_shrinking(body: Mapping[str, Any], rounds: Rounds, *, infers: bool) -
     stop = next((each for each in body["conditions"] if each["name"] == STOP), None)
     if seen and stop is not None and stop["value"] > seen[-1][1] / rounds[-1]["disagreement"][1]:
         return "the disagreement at the stop is above that of the last round"
-    return None
-
-
-def _check_schedule(plan: Plan, rounds: Rounds) -> str | None:
-    """Does every round ask for as many labels as the plan says?"""
-    base = plan if plan.base is None or isinstance(plan, BoostedPlan) else plan.base
-    drawn = [each["drawn"] for each in rounds]
-    if isinstance(base, CALPlan):
-        if any(count != base.k for count in drawn) or base.spent(len(rounds) - 1):
-            return f"the plan asks for {base.k} labels per round, and for so many rounds only"
-    elif isinstance(base, A2Plan):
-        opened = [base.opens(sum(drawn[:number])) for number in range(len(drawn))]
-        if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
-            return "the plan asks for other numbers of labels per round"
-    elif isinstance(base, HandicapPlan):
-        return _check_blocks(base, rounds)
-    elif isinstance(base, SamplePlan):
-        return same([[each["drawn"], each["scanned"]] for each in rounds], [[base.k, base.k]])
-    elif isinstance(base, RoundsPlan):
-        return _check_loop(base, rounds)
-    elif isinstance(base, BoostedPlan):
-        most = base.labels_most
-        return None if most is None or sum(drawn) <= most else f"more labels than all runs together ask, {most}"
-    return None
-
-
-def _check_loop(plan: RoundsPlan, rounds: Rounds) -> str | None:
-    """Rounds of k labels, at most N of them, and perhaps a last sample whose size depends on the mass that is left."""
-    loop = [each["drawn"] == plan.k for each in rounds]
-    if all(loop) and len(loop) <= plan.rounds_most:
-        return None
-    if not all(loop[:-1]) or len(loop) - 1 > plan.rounds_most:
-        return f"the plan has at most {plan.rounds_most} rounds of {plan.k} labels and a last sample"
-    last = rounds[-1]
-    mass = Fraction(*last["disagreement"])
-    size = plan.final_size(mass) if isinstance(plan, AgnosticRoundsPlan) else plan.integer("k_final")
-    if last["drawn"] == size or (last["scanned"] == size and last["drawn"] < size):
-        return None
-    return f"the plan's last sample has {size} items"
-
-
-def _check_blocks(plan: HandicapPlan, rounds: Rounds) -> str | None:
-    """At most a batch, and never longer idle than the plan allows."""
-    asked, idle = 0, plan.integer("idle")
-    for each in rounds:
-        if not 0 < each["drawn"] <= plan.opens(asked):
-            return f"round {each['round']} asks for {each['drawn']} labels, the plan for {plan.opens(asked)} at most"
-        if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < plan.opens(asked))):
-            return f"round {each['round']} looks at {each['scanned']} items for {each['drawn']} labels"
-        asked += each["drawn"]
     return None
 
 
@@ -485,13 +417,20 @@ def check_conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     fixed = [condition_part(each) for each in plan.conditions]
     if wrong := same(told[: len(fixed)], fixed):
         return f"the plan's conditions are not told as they are: {wrong}"
-    own = _own_conditions(body, protocol)
-    if own is None:  # a learner nobody here knows
-        return None
+    own = own_conditions(body, protocol)
     for claim, condition in zip(told[len(fixed) :], own, strict=False):
         if wrong := same(claim, condition_part(condition)):
             return f"{condition.name!r}: {wrong}"
     return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
+
+
+def own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...]:
+    """The learner's own conditions, recomputed."""
+    if "proof" in body:
+        return family_of(protocol).conditions(claim_of(body, protocol))
+    told = {each["name"]: each for each in body["conditions"]}
+    report = RunReport(items=body["pool"]["items"], told=told, shared=protocol.shared)
+    return protocol.plan.own_conditions(report)
 
 
 def claim_of(body: Mapping[str, Any], protocol: Protocol) -> Claim:
@@ -515,74 +454,3 @@ def _condition(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
         if each["name"] == name:
             return dict(each)
     raise BadCertificate(f"the condition {name!r} is missing")
-
-
-def _own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...] | None:
-    """The learner's own conditions, recomputed; None where nobody knows how."""
-    plan = protocol.plan
-    if "proof" in body:
-        return family_of(protocol).conditions(claim_of(body, protocol))
-    if isinstance(plan, BoostedPlan):
-        return (_frequency_condition(body, protocol, plan),)
-    if isinstance(plan, SamplePlan):
-        return ()
-    if isinstance(plan, CALPlan | A2Plan):
-        return (_stop_condition(body, plan, inclusive=True), _MEASURED)
-    if isinstance(plan, A2RoundsPlan):
-        return (_stop_condition(body, plan, inclusive=False), _MEASURED)
-    return (_stop_condition(body, plan, inclusive=False),) if isinstance(plan, RoundsPlan) else None
-
-
-_MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)  # labs have items, never a known distribution
-
-
-def _stop_condition(body: Mapping[str, Any], plan: Plan, *, inclusive: bool) -> Condition:
-    """The disagreement left when the loop ended."""
-    total = measured_items(plan, body["pool"]["items"])
-    mass = Fraction(_count(value_of(body, STOP), total), total)
-    held = mass <= plan.stop_mass if inclusive else mass < plan.stop_mass
-    return Condition(name=STOP, value=float(mass), bound=float(plan.stop_mass), held=held)
-
-
-def _frequency_condition(body: Mapping[str, Any], protocol: Protocol, plan: BoostedPlan) -> Condition:
-    """How often the last string's winner won, and how often it had to."""
-    told = _condition(body, FREQUENT)
-    # Of no winner the last string tells; which one a winner won with is not told.
-    bounds = [plan.frequency(protocol.shared, string) for string in range(plan.strings)]
-    v = next((each for each in bounds if float(each) == told["bound"]), bounds[-1])
-    runs = plan.sizes.counted
-    frequency = Fraction(_count(told["value"], runs), runs)
-    return Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v)
-
-
-def _count(share: float, total: int) -> int:
-    """The count nearest to a share; another share is not that of any count, and is found out when it is written again."""
-    return min(total, max(0, round(share * total)))
-
-
-def measured_items(plan: Plan, items: int) -> int:
-    """Items on which a disagreement mass is measured, of a pool of so many `check_items`."""
-    return items_set_aside(plan, _items_used(plan, items)) or _items_used(plan, items)
-
-
-def askable_items(plan: Plan, items: int) -> int:
-    """Items that a run may look at for labels: not those set aside to measure on."""
-    if isinstance(plan, BoostedPlan):
-        return items
-    used = _items_used(plan, items)
-    base = plan if plan.base is None else plan.base
-    spared = floor(base["part"] * used) if isinstance(base, A2Plan) else 0
-    return used - spared - items_set_aside(plan, used)
-
-
-def items_set_aside(plan: Plan, used: int) -> int:
-    """Of so many items `used`, those that measure masses alone; of a boosted run, in each of its parts."""
-    inner = plan.base if isinstance(plan, BoostedPlan) else plan
-    return int(getattr(inner, "measuring", 0))
-
-
-def _items_used(plan: Plan, items: int) -> int:
-    """The items of one run."""
-    if isinstance(plan, BoostedPlan):
-        return items // plan.runs
-    return items

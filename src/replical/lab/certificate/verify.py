@@ -41,7 +41,6 @@ from replical.lab.certificate.checks import (
     check_winner,
     claim_of,
     index_of,
-    measured_items,
     split_rounds,
     value_of,
 )
@@ -67,10 +66,8 @@ from replical.lab.public import check_made
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.catalogue import find, load
-from replical.learners.paper.a2 import A2Plan
-from replical.learners.paper.cal import CALPlan
+from replical.learners.plan import STOP
 from replical.learners.proof import same
-from replical.learners.result import STOP
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
 
@@ -259,7 +256,7 @@ class PoolChecks:
     @property
     def unused(self) -> int:
         """Items of the pool that masses were not measured on; which ones is private."""
-        return len(self.lab) - measured_items(self.protocol.plan, len(self.lab))
+        return len(self.lab) - self.protocol.plan.measured(len(self.lab))
 
     def check(self, checks: Checks) -> None:
         """Everything that these items show."""
@@ -273,7 +270,7 @@ class PoolChecks:
         if not protocol.record.lists:
             return
         checks("disagreement in the rounds is possible on the pool", self._check_disagreement)
-        if isinstance(protocol.plan, CALPlan | A2Plan):
+        if protocol.plan.keeps_all_left:
             checks("disagreement at the stop is that of the survivors on the pool", self._check_stop)
 
     def _check_own(self) -> str | None:

@@ -25,7 +25,7 @@ from replical.learners.handicap.handicaps import (
     by_order,
     by_weights,
 )
-from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, scanning_labels
+from replical.learners.plan import Choice, Cost, Number, Plan, Rounds, Setting, Task, scanning_labels
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
@@ -73,6 +73,19 @@ class BettingPlan(Plan):
     def choice(self) -> Choice:
         """Bets on labels decide, and no certificate tells labels."""
         return "labels"
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """At most a batch, and never longer idle than the plan allows."""
+        asked, idle = 0, self.integer("idle")
+        for each in rounds:
+            if not 0 < each["drawn"] <= self.opens(asked):
+                return (
+                    f"round {each['round']} asks for {each['drawn']} labels, the plan for {self.opens(asked)} at most"
+                )
+            if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < self.opens(asked))):
+                return f"round {each['round']} looks at {each['scanned']} items for {each['drawn']} labels"
+            asked += each["drawn"]
+        return None
 
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""

@@ -32,7 +32,20 @@ from replical.learners.base import (
     run_to_stop,
     stop_condition,
 )
-from replical.learners.plan import Condition, Cost, Number, Plan, RoundsPlan, Setting, Task, halving_labels, rounds_cost
+from replical.learners.plan import (
+    MEASURED,
+    Condition,
+    Cost,
+    Number,
+    Plan,
+    Rounds,
+    RoundsPlan,
+    RunReport,
+    Setting,
+    Task,
+    halving_labels,
+    rounds_cost,
+)
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Indices
@@ -201,6 +214,27 @@ class A2Plan(Plan):
     def stop_mass(self) -> Fraction:
         """Stop when Δ(V) is at most this."""
         return self["kappa"]
+
+    def askable(self, items: int) -> int:
+        """All but the last ones, which measure masses alone."""
+        return items - floor(self["part"] * items)
+
+    @property
+    def keeps_all_left(self) -> bool:
+        """There is no last sample."""
+        return True
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """A batch a round; the last one may be smaller."""
+        drawn = [each["drawn"] for each in rounds]
+        opened = [self.opens(sum(drawn[:number])) for number in range(len(drawn))]
+        if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
+            return "the plan asks for other numbers of labels per round"
+        return None
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """Whether the loop ended because little is disputed, and that masses are measured."""
+        return (report.stop_condition(self, inclusive=True), MEASURED)
 
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
@@ -373,6 +407,10 @@ class AgnosticRoundsPlan(RoundsPlan):
 @dataclass(frozen=True, kw_only=True)
 class A2RoundsPlan(AgnosticRoundsPlan):
     """Algorithm 2, with confidence bounds."""
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """Whether the loop ended because little is disputed, and that masses are measured."""
+        return (*super().own_conditions(report), MEASURED)
 
     def loop_most(self, fewest: int) -> int:
         """LB(h) ≤ min UB, in whole errors: nobody above the fewest errors plus two widths."""

@@ -26,7 +26,18 @@ from replical.errors import EmptyVersionSpace, PlanMismatch, ValueOutOfRange
 from replical.learners.base import Conversation, Learner, check_base, check_plan
 from replical.learners.catalogue import find
 from replical.learners.paper.bulk import fits, in_bulk
-from replical.learners.plan import Condition, Cost, Number, Plan, SamplePlan, Setting, Task
+from replical.learners.plan import (
+    Condition,
+    Cost,
+    Number,
+    Plan,
+    Rounds,
+    RunReport,
+    SamplePlan,
+    Setting,
+    Task,
+    nearest_count,
+)
 from replical.learners.result import Boosting, Result
 from replical.pools.pool import AnyPool, ExactPool
 from replical.pools.query import Answers, Query
@@ -244,6 +255,34 @@ class BoostedPlan(Plan):
     def runs(self) -> int:
         """Q1+Q2, with each string: one on every data set."""
         return self.sizes.candidates + self.sizes.counted
+
+    @property
+    def asks_anywhere(self) -> bool:
+        """What was asked for one run is no question of another."""
+        return True
+
+    def measured(self, items: int) -> int:
+        """Those of one run, or of its share of the pool."""
+        return self.base.measured(items // self.runs)
+
+    def askable(self, items: int) -> int:
+        """Each run sets aside some of its own."""
+        return items
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """As many labels as all runs together may ask for."""
+        most = self.labels_most
+        few = most is None or sum(each["drawn"] for each in rounds) <= most
+        return None if few else f"more labels than all runs together ask, {most}"
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """How often the last string's winner won, and how often it had to."""
+        # Of no winner the last string tells; which one a winner won with is not told.
+        bounds = [self.frequency(report.shared, string) for string in range(self.strings)]
+        v = next((each for each in bounds if float(each) == report.told[FREQUENT]["bound"]), bounds[-1])
+        runs = self.sizes.counted
+        frequency = Fraction(nearest_count(report.value(FREQUENT), runs), runs)
+        return (Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v),)
 
     def frequency(self, shared: SharedRandomness, string: int) -> Fraction:
         """The shared threshold v' on the frequency of a string's winner."""

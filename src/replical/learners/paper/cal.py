@@ -16,7 +16,19 @@ from math import log
 from replical.core.exact import ceil, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinkage, Shrinking, Until, check_plan, run_to_stop
-from replical.learners.plan import Cost, Number, Plan, Setting, Task, rounds_cost, scanning_labels
+from replical.learners.plan import (
+    MEASURED,
+    Condition,
+    Cost,
+    Number,
+    Plan,
+    Rounds,
+    RunReport,
+    Setting,
+    Task,
+    rounds_cost,
+    scanning_labels,
+)
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 from replical.pools.scan import Scan
@@ -117,6 +129,26 @@ class CALPlan(Plan):
             return rounds_cost(self.rounds_most, self.k, self.stop_mass)
         items = ceil_of((setting.theta or 1.0) * log(setting.n / setting.delta) / setting.epsilon)
         return Cost(labels=scanning_labels(setting, items), kind="expected", unlabelled=items)
+
+    @property
+    def picks_items(self) -> bool:
+        """Does it look for the item that splits V most evenly?"""
+        return self.query == "halving"
+
+    @property
+    def keeps_all_left(self) -> bool:
+        """There is no last sample."""
+        return True
+
+    def check_rounds(self, rounds: Rounds) -> str | None:
+        """k labels a round."""
+        if all(each["drawn"] == self.k for each in rounds) and not self.spent(len(rounds) - 1):
+            return None
+        return f"the plan asks for {self.k} labels per round, and for so many rounds only"
+
+    def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
+        """Whether the loop ended because little is disputed, and that masses are measured."""
+        return (report.stop_condition(self, inclusive=True), MEASURED)
 
     def spent(self, rounds: int) -> bool:
         """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""
