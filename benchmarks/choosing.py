@@ -14,12 +14,11 @@ Where the best model makes no error handicap is tried with nu = 0 besides. Of ha
 20,000 items: what do two and three of them know together? Pools that grow are read off the pools of 20,000 items, which
 are scanned in one order: a lab that stopped within the first n items would have stopped with n items.
 
-    python benchmarks/choosing.py [--quick] [--retired] [--workers W] [--sets SET ..] [--out DIR] [--record]
+    python benchmarks/choosing.py [--quick] [--workers W] [--sets SET ..] [--out DIR] [--record]
 
 writes DIR/choosing.json, .md (tables) and .svg/.png (figure), anew after each pool size; --record adds the tables to
 benchmarks/history/choosing, with the commit. What is done is kept in DIR/choosing-parts until the end: an interrupted run
-goes on from there if it is started again. With --retired the learners that handicap replaced run too, as far as this
-version has them; the slow ones with fewer strings.
+goes on from there if it is started again.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
@@ -63,7 +61,7 @@ SEED = "one learner"  # chosen once: string number s of a set is SEED/SET/s
 STRINGS = {500: 40, 2_000: 40, 20_000: 40, 100_000: 10}  # by items in a pool
 THREE_LABS = 20_000  # pools up to which there is a third lab
 GROWN = {first: [round(first * 1.5**times) for times in range(5)] for first in (500, 2_000)}
-EPSILON, DELTA, RHO, KAPPA = 0.05, 0.05, 0.1, 0.02
+EPSILON, DELTA, RHO = 0.05, 0.05, 0.1
 COMMON = {"epsilon": EPSILON, "delta": DELTA}
 NUMBERS = {**COMMON, "rho": RHO}
 PUBLIC = 100  # labelled items that a public order is made from
@@ -80,7 +78,6 @@ class Way:
     learner: str | None = None  # the method itself if left out
     options: tuple[tuple[str, float], ...] = (("rho", RHO),)
     noiseless: bool = False  # only where the best model makes no error
-    fewer: tuple[tuple[int, int], ...] = ()  # strings by items, where they are fewer
 
     @property
     def key(self) -> tuple[str, str]:
@@ -90,26 +87,14 @@ class Way:
     def id(self) -> str:
         return self.learner or self.method
 
-    def strings(self, items: int) -> int:
-        return min(STRINGS.get(items, 40), dict(self.fewer).get(items, 10**9))
 
-
-RHO_NU, RHO_KAPPA = (("rho", RHO), ("nu", 0)), (("rho", RHO), ("kappa", KAPPA))
-FEW, SLOW = ((100_000, 5),), ((20_000, 10), (100_000, 3))
+RHO_NU = (("rho", RHO), ("nu", 0))
 WAYS = (
     Way("handicap", "public"),
     Way("handicap", "random"),
     Way("handicap, nu = 0", "public", "handicap", RHO_NU, noiseless=True),
     Way("argmax", "public"),
     Way("public-first", "public"),
-)
-RETIRED = (
-    Way("settled", "public", fewer=FEW),
-    Way("settled", "random", fewer=FEW),
-    Way("settled-distance", "public", fewer=SLOW),
-    Way("rounded-a2", "public", options=RHO_KAPPA, fewer=SLOW),
-    Way("settled-cal", "public", noiseless=True, fewer=FEW),
-    Way("rounded-cal", "public", noiseless=True, fewer=SLOW),
 )
 FREE = ("argmax", "public-first")  # no learners: they ask for nothing by themselves
 
@@ -166,7 +151,7 @@ class Labs:
     def runs(self, string: int) -> Iterator[Run]:
         labels: dict[str, int] = {}
         for way in self.ways:
-            if string >= way.strings(self.items) or (way.noiseless and self.models.errors.min() > 0):
+            if way.noiseless and self.models.errors.min() > 0:
                 continue
             prior = self.public_order(string) if way.order == "public" else UNIFORM
             if way.method in FREE:
@@ -190,8 +175,6 @@ class Labs:
     def learnt(self, way: Way, prior: Prior, string: int) -> Iterator[Run]:
         """All labs with a learner; of handicap besides what they know together."""
         shared, options = self.shared(string), dict(way.options)
-        if "items" in LEARNERS[way.id].needs | LEARNERS[way.id].options:
-            options["items"] = self.items
         made = plan(way.id, self.population.C, pool="finite", prior=prior, **COMMON, **options)
         ideal = self.ideal(made, prior, shared)
         ours = isinstance(made, HandicapPlan)
@@ -218,10 +201,7 @@ class Labs:
                 int(errors[h]) * UNIT + int(units) * len(self.models.truth) for h, units in zip(members, c, strict=True)
             ]
             return int(members[scores.index(min(scores))])
-        if made.learner != "settled":
-            return None
-        places, v = prior.order_of(shared, "order", n=len(errors)), made.threshold(shared)
-        return next(h for h in places.tolist() if Fraction(int(errors[h] - errors.min()), len(self.models.truth)) <= v)
+        return None
 
     def excess(self, h: int) -> float:
         return float(self.population.error(h) - self.population.nu)
@@ -449,17 +429,21 @@ def record(folder: Path, found: dict[str, Any]) -> Path:
     return file
 
 
+def recorded() -> dict[str, Any]:
+    """The last record."""
+    return dict(json.loads(sorted(HISTORY.glob("0*.json"))[-1].read_text(encoding="utf-8")))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 500 items")
-    parser.add_argument("--retired", action="store_true", help="besides the learners that handicap replaced")
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), help="only these sets")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/choosing")
     given = parser.parse_args()
     names = given.sets or (QUICK if given.quick else list(SETS))
-    sizes, ways = {500: 2} if given.quick else STRINGS, (*WAYS, *(RETIRED if given.retired else ()))
+    sizes, ways = {500: 2} if given.quick else STRINGS, WAYS
     kept, path, begun = given.out / "choosing-parts", given.out / "choosing", time.perf_counter()
     found: dict[str, Any] = {**SETTING, "commit": commit()}
     found |= {"sets": [about(models_of(name)) for name in names], "pools": [], "growth": []}

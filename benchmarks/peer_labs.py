@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from choosing import EPSILON, RHO_KAPPA, Labs, Run, Way, key
+from choosing import EPSILON, Labs, Run, Way, key
 from model_picker import steps
 from numpy.typing import NDArray
 from peer_askers import MELLOWNESS, Codes, Floats, Step, Task, at_random, committee, uncertain, vowpal
@@ -20,12 +20,9 @@ from replical.core.randomness import PrivateRandomness
 
 KERNEL = 300  # features of new models: nearness to so many rows
 MODEL: dict[str, Any] = {"C": 10, "max_iter": 1000}  # of C = 1, 10, 100 and the plain features the best over the worlds
-OURS = (  # whoever this version does not have is left out
+OURS = (
     Way("handicap", "public"),
     Way("handicap", "random"),
-    Way("settled", "public"),
-    Way("settled", "random"),
-    Way("rounded-a2", "public", options=RHO_KAPPA),
     Way("a2", "public", options=()),
     Way("public-first", "public"),
 )

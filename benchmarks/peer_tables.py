@@ -14,9 +14,6 @@ Found = dict[str, Any]
 OURS = {
     ("handicap", "public"): "replical handicap, public order",
     ("handicap", "random"): "replical handicap, exponentials",
-    ("settled", "public"): "replical settled, public order",
-    ("settled", "random"): "replical settled, random order",
-    ("rounded-a2", "public"): "replical rounded-a2",
     ("a2", "public"): "replical a2",
     ("public-first", "public"): "first of the public order",
 }
@@ -49,7 +46,7 @@ def rows(found: Found, entries: list[Found]) -> Iterator[tuple[str, Found]]:
 
 
 def cells(name: str, each: Found) -> list[str]:
-    proves = each["method"] in ("handicap", "settled", "rounded-a2")
+    proves = each["method"] == "handicap"
     return [
         name,
         f"{each['labels_median']:,.0f}",
@@ -122,20 +119,32 @@ def head(found: Found) -> str:
     )
 
 
-def page(found: Found) -> str:
-    """What stands on the page: all worlds together, then agreement and error world by world, then times."""
-    together = markdown(COLUMNS, (cells(*each) for each in rows(found, found["totals"])))
+def together(found: Found) -> str:
+    """The table of docs/explanation/choosing.md: all worlds together."""
+    return markdown(COLUMNS, (cells(*each) for each in rows(found, found["totals"])))
+
+
+def overview(found: Found) -> str:
+    """All worlds together, then agreement and error world by world, then times."""
     labels = by_world(found, "Labels per lab, median, where no budget says it", lambda each: own_number(found, each))
     agree = by_world(found, "Pairs that agree, world by world", lambda each: share(each["agreements"], each["pairs"]))
     error = by_world(found, "Error above the best, mean, world by world", lambda each: f"{each['excess_mean']:+.4f}")
     return "\n".join(
-        [head(found), "**All worlds together**\n\n" + together, agree, error, labels, times(found), checks(found)]
+        [
+            head(found),
+            "**All worlds together**\n\n" + together(found),
+            agree,
+            error,
+            labels,
+            times(found),
+            checks(found),
+        ]
     )
 
 
 def tables(found: Found) -> str:
     """All tables."""
-    parts = [page(found), "**The worlds**\n\n" + markdown(ABOUT, map(about_row, found["worlds"]))]
+    parts = [overview(found), "**The worlds**\n\n" + markdown(ABOUT, map(about_row, found["worlds"]))]
     for each in found["worlds"]:
         parts.append(
             f"**{each['name']}**\n\n" + markdown(COLUMNS, (cells(*row) for row in rows(found, each["figures"])))
@@ -145,7 +154,7 @@ def tables(found: Found) -> str:
 
 def shade(each: Found) -> str:
     """Ours have their own colours; of the others, new models stand apart."""
-    if each["method"] in ("settled", "rounded-a2", "a2"):
+    if each["method"] in ("handicap", "a2"):
         return colour(each["method"])
     return "#CC79A7" if NEW in each["method"] else "#777777"
 

@@ -45,15 +45,15 @@ MOST = 4e9  # bytes that may be held
 RATES = 5  # candidates err on 1/2, 1/4, .. of the items
 EASY = 5  # on every fifth item nobody errs
 WAYS = ("one", "two", "dask")
-RUNS = {"settled": {"max_labels": 1000, "batch": 8}, "rounded-a2": {"max_labels": 200, "batch": 8}}
+RUNS = {"handicap": {"max_labels": 1000, "batch": 8}, "a2": {"max_labels": 200, "batch": 8}}
 SHARED = SharedRandomness("benchmarks/shards")
 
 Answer = dict[str, Any]
 
 
 def runs(candidates: int) -> dict[str, dict[str, int]]:
-    """Whole runs: in the quick form one of Rounded too, which reads the table many times."""
-    return {learner: options for learner, options in RUNS.items() if learner == "settled" or candidates < FULL[0]}
+    """Whole runs: in the quick form one of A² too, which reads the table many times."""
+    return {learner: options for learner, options in RUNS.items() if learner == "handicap" or candidates < FULL[0]}
 
 
 def truth_of(items: int) -> np.ndarray:

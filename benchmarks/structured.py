@@ -30,7 +30,7 @@ from replical.worlds.audit import run_lab
 from replical.worlds.experiment import Experiment, prepare
 
 SEED = "structured"
-CAL, A2 = {"learner": "rounded-cal", "noise": "0"}, {"learner": "rounded-a2", "noise": "0.05"}
+CAL, A2 = {"learner": "cal", "noise": "0"}, {"learner": "a2", "noise": "0.05"}
 EVERYDAY = [
     CAL | {"spec": "stumps:100,50000", "items": 10**6},
     CAL | {"spec": "stumps:100,50000", "items": 10**6, "own": True},

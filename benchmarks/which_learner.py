@@ -7,13 +7,12 @@ them flipped, flipped with .45 within .03 of the target's boundary (near ties), 
 target's, turned round where the first feature lies in a band that holds a tenth of the population. A cell ends after
 --pairs pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
-    python benchmarks/which_learner.py [--quick] [--retired] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..]
-                                       [--record]
+    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..] [--record]
+    python benchmarks/which_learner.py --page       # the table of docs/explanation/which-learner.md, from the last record
 
 writes DIR/which-learner.json, .md (tables) and .svg/.png (figure), the first anew after each cell; --record adds the cells
-to benchmarks/history/which_learner, with the commit. With --retired the learners that handicap replaced run too, as far as
-this version has them. With --only it measures these learners again and keeps the other cells that DIR has: what a cell
-shows is of the commit it names.
+to benchmarks/history/which_learner, with the commit. With --only it measures these ways again and keeps the other cells
+that DIR has: what a cell shows is of the commit it names.
 """
 
 from __future__ import annotations
@@ -33,7 +32,6 @@ import numpy as np
 from replical import Handicaps, PrivateRandomness, SharedRandomness, World, learner_for, plan
 from replical.classes.catalogue import parse
 from replical.learners.base import Learner
-from replical.learners.catalogue import LEARNERS
 from replical.worlds.audit import run_lab
 from replical.worlds.world import Population, parse_noise
 
@@ -42,8 +40,6 @@ SEED, EPSILON, DELTA, RHO = "one learner, rules", 0.05, 0.05, 0.1
 BUDGET = 3000  # labels per lab
 PUBLIC, RADIUS = 2000, 0.8 * EPSILON  # public items that a cover is made on, and how far everyone may be from it
 OURS = ("c = 0", "exponentials", "cover")
-RETIRED = ("rounded-cal", "settled-cal", "rounded-a2", "settled", "settled-distance")
-NOISELESS = RETIRED[:2]
 CLASSES = ("thresholds:1000", "halfspaces:2,2000", "stumps:5,40")
 POOLS, LABELS = (2000, 10_000), {"0": "none", "0.05": ".05", "boundary:0.45,0.03": "near ties", "outside": "outside"}
 LARGE = ("thresholds:1000000", 10_000)  # for the time it takes
@@ -52,11 +48,6 @@ LOOKS = {
     "c = 0": ("#009E73", "^"),
     "exponentials": ("#111111", "o"),
     "cover": ("#D55E00", "*"),
-    "rounded-cal": ("#56B4E9", "d"),
-    "settled-cal": ("#F0E442", "v"),
-    "rounded-a2": ("#0072B2", "D"),
-    "settled": ("#CC79A7", "P"),
-    "settled-distance": ("#E69F00", "s"),
 }
 
 
@@ -103,16 +94,11 @@ def population(world: str, noise: str, number: int) -> Population:
     return Population(plain.C, cells=plain.cells, law=np.eye(2)[codes], predictions=plain.predictions)
 
 
-def learner_of(name: str, world: str, items: int, noise: str, number: int) -> Learner:
+def learner_of(name: str, world: str, noise: str, number: int) -> Learner:
     """The learner of a pair: a cover depends on its string and public items."""
     C = world_of(world, noise).C
     options: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "rho": RHO, "pool": "finite"}
-    if name != "rounded-cal":
-        options["max_labels"] = BUDGET
-    if name not in OURS:
-        if LEARNERS[name].uses("items"):
-            options["items"] = items
-        return learner_for(plan(name, C, **options))
+    options["max_labels"] = BUDGET
     if name != "exponentials":
         options["handicaps"] = Handicaps.zero() if name == "c = 0" else cover(world, noise, number)
     if noise == "0":
@@ -139,7 +125,7 @@ def measure(world: str, items: int, noise: str, learner: str, pairs: int, second
     spent, alike, both, differ = 0.0, 0, 0, 0
     while len(labs) < 2 * pairs and (len(labs) < 4 or spent < seconds):
         number = len(labs) // 2
-        place, active = population(world, noise, number), learner_of(learner, world, items, noise, number)
+        place, active = population(world, noise, number), learner_of(learner, world, noise, number)
         started = time.perf_counter()
         two = [run_lab(active, place, items, string(number), (SEED, world, items, number, name)) for name in "AB"]
         spent += time.perf_counter() - started
@@ -166,39 +152,29 @@ def measure(world: str, items: int, noise: str, learner: str, pairs: int, second
     )
 
 
-def rows(quick: bool, retired: bool) -> list[tuple[str, int, str, str]]:
+def rows(quick: bool) -> list[tuple[str, int, str, str]]:
     """World, items, noise and learner of every cell."""
-    others = [each for each in RETIRED if retired]
     if quick:
-        return [
-            ("thresholds:100", 500, *each) for each in product(("0", "outside"), (*OURS, *others)) if applies(*each)
-        ]
-    grid = [(*each, (*OURS, *others)) for each in product(CLASSES, POOLS, LABELS)]
+        return [("thresholds:100", 500, *each) for each in product(("0", "outside"), OURS)]
+    grid = [(*each, OURS) for each in product(CLASSES, POOLS, LABELS)]
     grid += [(*LARGE, noise, OURS[1:]) for noise in ("0", "0.05")]
-    return [
-        (world, items, noise, learner)
-        for world, items, noise, learners in grid
-        for learner in learners
-        if applies(noise, learner)
-    ]
-
-
-def applies(noise: str, learner: str) -> bool:
-    return noise == "0" or learner not in NOISELESS
+    return [(world, items, noise, learner) for world, items, noise, learners in grid for learner in learners]
 
 
 def table(cells: list[Cell]) -> str:
-    """One line a pool and noise; of each learner labels a lab, certified labs, agreeing pairs, mean excess, pairs."""
-    lines = []
-    for world in dict.fromkeys(each.world for each in cells):
-        of_world = [each for each in cells if each.world == world]
-        learners = [each for each in LOOKS if any(cell.learner == each for cell in of_world)]
-        lines += [f"### {world}", "", f"| items | noise | {' | '.join(learners)} |", "|---" * (len(learners) + 2) + "|"]
-        for items, noise in dict.fromkeys((each.items, each.noise) for each in of_world):
-            told = {each.learner: _told(each) for each in of_world if (each.items, each.noise) == (items, noise)}
-            lines.append(f"| {items:,} | {LABELS[noise]} | {' | '.join(told.get(each, '') for each in learners)} |")
-        lines.append("")
-    return "\n".join(lines)
+    """One line a world, pool and noise; of each way labels a lab, certified labs, agreeing pairs, mean excess, pairs."""
+    lines = [f"| class | items | noise | {' | '.join(LOOKS)} |", "|---" * (len(LOOKS) + 3) + "|"]
+    for world, items, noise in dict.fromkeys((each.world, each.items, each.noise) for each in cells):
+        here = [each for each in cells if (each.world, each.items, each.noise) == (world, items, noise)]
+        told = {each.learner: _told(each) for each in here}
+        lines.append(f"| {world} | {items:,} | {LABELS[noise]} | {' | '.join(told.get(each, '') for each in LOOKS)} |")
+    return "\n".join(lines) + "\n"
+
+
+def recorded() -> list[Cell]:
+    """The cells of the last record, of the ways that are there."""
+    found = json.loads(sorted(HISTORY.glob("0*.json"))[-1].read_text(encoding="utf-8"))
+    return [Cell(**cell) for cell in found["cells"] if cell["learner"] in LOOKS]
 
 
 def _told(cell: Cell) -> str:
@@ -246,22 +222,24 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few small cells")
-    parser.add_argument("--retired", action="store_true", help="besides the learners that handicap replaced")
+    parser.add_argument("--page", action="store_true", help="print the table of the last record, run nothing")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=5.0, help="time a cell, after two pairs")
-    parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these learners again")
+    parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these ways again")
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/which_learner")
     given = parser.parse_args()
+    if given.page:
+        print(table(recorded()), end="")
+        return
     given.out.mkdir(parents=True, exist_ok=True)
-    file, wanted, started = given.out / "which-learner.json", rows(given.quick, given.retired), time.perf_counter()
+    file, wanted, started = given.out / "which-learner.json", rows(given.quick), time.perf_counter()
     known = json.loads(file.read_text(encoding="utf-8"))["cells"] if given.only and file.exists() else []
     found: dict[str, Any] = {"seed": SEED, "epsilon": EPSILON, "delta": DELTA, "rho": RHO}
     found |= {"budget": BUDGET, "public_items": PUBLIC, "radius": RADIUS, "cells": []}
-    order = {row: place for place, row in enumerate(rows(given.quick, True))}
+    order = {row: place for place, row in enumerate(rows(given.quick))}
     cells = {(each.world, each.items, each.noise, each.learner): each for each in (Cell(**cell) for cell in known)}
-    able = {*OURS, *LEARNERS}
-    wanted = [row for row in wanted if row[-1] in able and (given.only is None or row[-1] in given.only)]
+    wanted = [row for row in wanted if given.only is None or row[-1] in given.only]
     for number, row in enumerate(wanted, start=1):
         each = replace(measure(*row, 2 if given.quick else given.pairs, given.seconds), commit=commit())
         cells[row] = each

@@ -50,14 +50,14 @@ def test_published_figures_follow_the_readers_setting():
 
 
 def test_the_headline_is_the_first_picture_of_the_page():
-    page = (PUBLISHED.parents[1] / "study.md").read_text(encoding="utf-8")
+    page = (PUBLISHED.parents[1] / "cost-of-replicability.md").read_text(encoding="utf-8")
     assert re.search(r"!\[[^\]]*\]\(([^)]*)\)", page)[1] == "study/headline.svg"
     report = (PUBLISHED.parent / "report.html").read_text(encoding="utf-8")
     assert report.index("<figure ") == report.index('<figure id="figure-headline"')
 
 
 def test_no_figure_of_the_page_is_missing_and_none_is_left_over():
-    page = (PUBLISHED.parents[1] / "study.md").read_text(encoding="utf-8")
+    page = (PUBLISHED.parents[1] / "cost-of-replicability.md").read_text(encoding="utf-8")
     named = set(re.findall(r"\(study/([^)]*\.svg)\)", page))
     assert named == {path.name for path in PUBLISHED.parent.glob("*.svg")}
 
