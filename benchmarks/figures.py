@@ -21,6 +21,7 @@ import active_against_passive
 import choosing
 import choosing_tables
 import cluster
+import cost_of_replicability
 import theorem
 import which_learner
 
@@ -33,7 +34,11 @@ BILLS = {"epsilon": ("epsilon", None), "rho": ("rho", None), "class": ("class", 
 SETTING: dict[str, Any] = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0}
 
 # Each figure from what is stored: the content of its JSON file, and where it goes, without an ending.
-STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {"cluster": cluster.figure, "theorem": theorem.figure}
+STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {
+    "cluster": cluster.figure,
+    "cost-of-replicability": lambda found, path: cost_of_replicability.figure(found["worlds"], path),
+    "theorem": theorem.figure,
+}
 RECORDED: dict[str, Callable[[Path], None]] = {
     "choosing": lambda path: choosing_tables.figure(choosing.recorded(), path),
     "which-learner": lambda path: which_learner.draw(which_learner.recorded(), path.parent),

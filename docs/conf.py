@@ -66,13 +66,6 @@ def not_ours(app: object, what: str, name: str, thing: object, skip: bool, optio
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
-def titled(app: object, name: str, source: list[str]) -> None:
-    """Tables that a benchmark wrote have no title of their own."""
-    if name.startswith("explanation/figures/"):
-        title = name.rpartition("/")[2].replace("-", " ").capitalize()
-        source[0] = f"# {title}: all tables\n\n" + source[0].replace("### ", "## ")
-
-
 def breaks(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: object) -> None:
     """Long names in code may be broken after a mark, so that tables of them are not wider than a screen; options may not."""
 
@@ -87,7 +80,6 @@ def breaks(app: Sphinx, page: str, template: str, context: dict[str, Any], tree:
 def setup(app: Sphinx) -> None:
     """Before anything is read: the pages that are made from the code."""
     pages.write(HERE)
-    app.connect("source-read", titled)
     app.connect("html-page-context", breaks)
     app.connect("autodoc-process-docstring", plain_bars)
     app.connect("autodoc-skip-member", not_ours)

@@ -81,7 +81,7 @@ def folder(tmp_path_factory):
     (folder / "tiny.toml").write_text(STUDY)
     words = [sys.executable, "-m", "replical", "study", "tiny.toml", "--out", "out", "--workers", "1"]
     done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
-    assert "Not run, 1 cell: rounded-cal measures distances" in done.stdout
+    assert "Not run, 1 cell: on a known distribution items never run out: give handicap a" in done.stdout
     return folder / "out"
 
 
@@ -147,7 +147,7 @@ def test_sorting_by_click_and_by_keyboard(window):
     assert window.run("return document.activeElement.closest('th').ariaSort") == "descending"
     window.click(HEAD.format("learner, cell"))
     named = "return [...document.querySelectorAll('#cells-table tbody th')].map((head) => head.firstChild.textContent)"
-    assert window.run(named) == ["cal"] * 2 + ["replical"] * 2 + ["handicap"] * 2
+    assert window.run(named) == ["cal"] * 2 + ["handicap"] * 2 + ["replical"] * 2
     window.click(HEAD.format("× parent"))
     assert window.run(COLUMN, "× parent")[-1] == "-"  # what is not known comes last, whatever the direction
     window.click(HEAD.format("× parent"))
@@ -156,7 +156,7 @@ def test_sorting_by_click_and_by_keyboard(window):
 
 def test_filter(window):
     shown = "return [...document.querySelectorAll('#cells-table tbody tr')].filter((row) => !row.hidden).length"
-    window.type("#cells input", "ROUNDED 8.9")
+    window.type("#cells input", "HANDICAP 0.2")
     assert window.run(shown) == 1
     assert window.text("#cells [role=status]") == "1 of 6 cells"
     window.type("#cells input", " nothing")
@@ -195,7 +195,7 @@ def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
     card = "return getComputedStyle(document.querySelector('figure .card')).backgroundColor"
     assert window.run(card) == "rgb({}, {}, {})".format(*wanted)
     seen = window.run("return document.querySelectorAll('figure').length")
-    assert seen > 3
+    assert seen >= 3
     for place in range(seen):
         x, y, width, height = window.run(SCROLLED, place)
         window.screenshot(tmp_path / "seen.png")
@@ -232,7 +232,7 @@ def test_figures_are_read_on_a_phone_by_scrolling_them(window):
     with screen(window, 390):
         window.until("return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === 0)")
         cards = window.run(CARDS)
-        assert len(cards) > 3
+        assert len(cards) >= 3
         assert all(card["scrolls"] and min(card["widths"]) >= 700 for card in cards)
         assert all(card["named"] == card["above"] != "" for card in cards)
         assert window.run("return document.documentElement.scrollWidth") <= 390

@@ -21,12 +21,17 @@ from support.lab import Run, content, world
 
 @pytest.fixture(scope="module")
 def labs(tmp_path_factory):
-    """Certificates of one protocol from three labs that agree, one that does not, and one of another protocol."""
+    """Certificates of one protocol from three labs that agree, one that does not, and one of another protocol.
+
+    Two labs with a learner that proves no set, and one of them that does not agree.
+    """
     folder = tmp_path_factory.mktemp("labs")
-    said, made = content("rounded-a2", items=1000, batch=24), {}
+    said, made = content(batch=4), {}
     plans = {name: (said, world(seed=seed)) for name, seed in (("a", 11), ("b", 12), ("c", 13))}
     plans["other answer"] = (said, world(seed=14, best=0.6, worst=0.02))
-    plans["other protocol"] = (content("rounded-a2", items=1000, batch=25, seed="another text"), world(seed=11))
+    plans["other protocol"] = (content(batch=5, seed="another text"), world(seed=11))
+    plain = {"cal a": world(seed=11, best=0.0), "cal b": world(seed=12, best=0.6, worst=0.0)}
+    plans |= {name: (content("cal"), columns) for name, columns in plain.items()}
     for name, (protocol, columns) in plans.items():
         with Run(folder, protocol, columns, name) as run:
             made[name] = run.certificate
@@ -44,22 +49,21 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     words = [str(folder / f"{name}.json") for name in "abc"]
     assert main(["compare", *words]) == 0
     shown = capsys.readouterr().out
-    assert f"Identical: all 3 labs chose {made['a']['body']['hypothesis']['description']}." in shown
-    assert (
-        "3 of 3 are certified: the chance that two labs are both certified and have different answers is at most"
-        in shown
-    )
+    assert f"Identical: {made['a']['body']['hypothesis']['description']} alone is left in all 3 labs." in shown
+    assert "Proven together: it is the ideal answer, except with probability 0." in shown
+    assert "3 of 3 are certified by themselves." in shown
     assert "Each was checked by its file alone, which leaves 10 things unchecked" in shown
     assert main(["compare", *words[:2], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told.pop("same_distribution_p") > 0.001
-    files = told["files"]
+    common, files = told.pop("common"), told["files"]
+    assert (common["count"], common["members"]) == (1, [made["a"]["body"]["hypothesis"]["index"]])
     assert [each["file"] for each in files] == ["a.json", "b.json"]
     assert told == {
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "first_difference": None, "warning": None, "confirmations": [],
         "labs": [None, None], "registrations": {"given": 0, "wrong": []},
-        "same_items": [], "common": None, "replicated": True, "files": files,
+        "same_items": [], "replicated": True, "files": files,
     }  # fmt: skip
     assert {each["level"] for each in files} == {"self"}
     assert all(each["checked"] > 10 and each["not_checkable"] > 5 for each in files)
@@ -68,7 +72,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
 def test_two_runs_on_one_pool_are_no_two_labs(labs, tmp_path, capsys):
     """They used to be called identical, with a warning that no exit code told."""
     folder, made = labs
-    with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=11), "again") as run:
+    with Run(tmp_path, content(batch=4), world(seed=11), "again") as run:
         found = compare([made["a"], made["b"], run.certificate])
         write(run.certificate, tmp_path / "again.json")
     assert (found.identical, found.replicated, found.same_items) == (True, False, ((1, 3),))
@@ -88,7 +92,7 @@ def test_one_file_twice_and_one_private_seed_on_two_pools_are_refused(labs, tmp_
     folder, made = labs
     assert main(["compare", str(folder / "a.json"), str(folder / "a.json")]) == 2
     assert "files 1 and 2 come from one journal" in capsys.readouterr().err
-    with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=12), "a") as run:  # the seed of "a"
+    with Run(tmp_path, content(batch=4), world(seed=12), "a") as run:  # the seed of "a"
         assert run.certificate["body"]["private_commitment"] == made["a"]["body"]["private_commitment"]
         assert run.certificate["body"]["pool"]["fingerprint"] != made["a"]["body"]["pool"]["fingerprint"]
         write(run.certificate, tmp_path / "again.json")
@@ -96,19 +100,31 @@ def test_one_file_twice_and_one_private_seed_on_two_pools_are_refused(labs, tmp_
     assert "journals with one private seed, so they are one lab's" in capsys.readouterr().err
 
 
-def test_another_answer_is_named(labs, capsys):
+def test_no_common_survivor_is_told(labs, capsys):
     folder, made = labs
     found = compare([made["a"], made["b"], made["other answer"]])
-    first, other = (made[name]["body"]["hypothesis"] for name in ("a", "other answer"))
-    assert (found.identical, found.same_protocol, found.same_index) == (False, True, False)
-    assert found.first_difference == (
-        f"certificate 3 chose {other['description']!r} (hypothesis {other['index']}), "
-        f"the first {first['description']!r} (hypothesis {first['index']})"
+    assert (found.identical, found.same_protocol, found.common.count) == (False, True, 0)
+    assert found.first_difference.startswith(
+        "no hypothesis is left in all labs, so their items come from different pop"
     )
     assert main(["compare", *(str(folder / f"{name}.json") for name in ("a", "b", "other answer"))]) == 1
+    assert (
+        "Different: nobody is left in all labs. Their items come from different populations" in capsys.readouterr().out
+    )
+
+
+def test_another_answer_is_named(labs, capsys):
+    folder, made = labs
+    found = compare([made["cal a"], made["cal b"]])
+    first, other = (made[name]["body"]["hypothesis"] for name in ("cal a", "cal b"))
+    assert (found.identical, found.same_protocol, found.same_index) == (False, True, False)
+    assert found.first_difference == (
+        f"certificate 2 chose {other['description']!r} (hypothesis {other['index']}), "
+        f"the first {first['description']!r} (hypothesis {first['index']})"
+    )
+    assert main(["compare", *(str(folder / f"{name}.json") for name in ("cal a", "cal b"))]) == 1
     mine, theirs = (f"{each['description']} (hypothesis {each['index']})" for each in (first, other))
-    shown = capsys.readouterr().out
-    assert f"Different: a.json and b.json chose {mine}, other answer.json chose {theirs}.\n" in shown
+    assert f"Different: cal a.json chose {mine}, cal b.json chose {theirs}.\n" in capsys.readouterr().out
 
 
 def test_another_protocol_is_named_and_answers_are_not_compared(labs, capsys):
@@ -139,10 +155,10 @@ LINE = {"kind": "thresholds", "features": ["x"], "count": 200}
 LINE_PROTOCOL = Protocol.of(content("cal") | {"class": LINE})
 
 
-def told_of(x, **protocol):
+def told_of(x):
     """A body that says no more than a comparison looks at."""
     lab = types.SimpleNamespace(items=np.asarray(x))
-    body = {"protocol": protocol, "protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
+    body = {"protocol": {}, "protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
     return {"body": body | {"pool": {"summary": summary(LINE_PROTOCOL, lab)}}}
 
 
@@ -165,24 +181,8 @@ def test_labs_of_other_populations_are_warned():
         found = compare([told_of(generator.integers(199, size=400)), told_of(generator.integers(40, 199, size=400))])
         assert found.same_distribution_p < 0.001
         assert found.warning.startswith("the pools look as if they came from different distributions (p = ")
+        assert found.warning.endswith("the promise is about labs that sample one population")
         assert found.identical
-
-
-@pytest.mark.parametrize(
-    ("protocol", "sentence"),
-    [
-        ({}, "the promise is about labs that sample one population"),
-        ({"yardstick": {"source": "cells"}}, "the promise holds all the same, as long as one hypothesis is best"),
-    ],
-)
-def test_a_warning_says_about_which_labs_the_promise_is(protocol, sentence):
-    """Populations that differ are what a yardstick is for."""
-    generator = np.random.default_rng(18)
-    labs = [told_of(generator.integers(low, 199, size=400), **protocol) for low in (0, 40)]
-    for name, each in zip("ab", labs, strict=True):
-        each["body"] |= {"lab": name, "protocol": protocol | {"labs": {"names": ["a", "b"]}}}
-    found = compare(labs)
-    assert sentence in found.warning
 
 
 def test_three_pools_are_looked_at_together():
@@ -202,7 +202,9 @@ def test_a_warning_changes_no_exit_code(tmp_path, capsys):
             "x": x.tolist(),
             "truth": np.where(x >= 100, "yes", "no").tolist(),
         }
-        with Run(tmp_path, content("rounded-cal", epsilon=0.3) | {"class": LINE}, columns, name) as run:
+        with Run(
+            tmp_path, content(handicap={"from": "cover", "members": [50, 100, 150]}) | {"class": LINE}, columns, name
+        ) as run:
             write(run.certificate, tmp_path / f"{name}.json")
             summaries = run.certificate["body"]["pool"]["summary"]
             assert len(summaries) == 32
@@ -211,4 +213,4 @@ def test_a_warning_changes_no_exit_code(tmp_path, capsys):
     told = capsys.readouterr()
     assert "Warning: the pools look as if they came from different distributions" in told.err.replace("\n", " ")
     assert code == 0
-    assert "Identical: both labs chose yes if x >=" in told.out
+    assert "Identical: yes if x >= 100 else no alone is left in both labs." in told.out

@@ -12,7 +12,7 @@ from replical.lab.journal.journal import Journal
 def figures(result):
     """All of a result that a certificate tells."""
     told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
-    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
+    return (*told, result.rounds, result.proof)
 
 
 def flips(world, private, asked):

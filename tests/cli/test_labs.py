@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from replical.errors import BadUsage
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.verify import verify
@@ -15,7 +14,7 @@ from support.certificates import resealed
 from support.lab import Run, content, world, write_csv
 
 NAMES = ["north", "south", "east"]
-LISTED = content("settled-cal", epsilon=0.2, labs=4) | {"labs": {"names": NAMES}}
+LISTED = content(epsilon=0.2, labs=4, nu=0) | {"labs": {"names": NAMES}}
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +43,7 @@ def lab(tmp_path, monkeypatch, command):
     write_csv("pool.csv", columns)
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
     names = [word for name in NAMES for word in ("--lab", name)]
-    numbers = ["--learner", "settled-cal", "--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed",
+    numbers = ["--learner", "handicap", "--nu", "0", "--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed",
                "a published text"]  # fmt: skip
     source = ["--candidates", "candidates.txt", "--label-values", "no,yes"]
     assert command("protocol", "new", "--out", "p.toml", *source, *numbers, *names)[0] == 0
@@ -128,29 +127,48 @@ def test_names_are_shown(certificates, command):
     folder, made = certificates
     code, out, _ = command("compare", *(folder / f"{name}.json" for name in NAMES))
     assert code == 0
-    assert "Identical: all 3 labs (north, south, east) chose " in " ".join(out.split())
+    assert "alone is left in all 3 labs (north, south, east). " in " ".join(out.split())
     found = compare([made["north"], made["apart"]])
+    assert found.labs == ("north", "east")
+    assert found.first_difference.startswith("no hypothesis is left in all labs")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """Three runs of a learner that proves no set, two of them with one name and different answers."""
+    folder, made = tmp_path_factory.mktemp("plain"), []
+    said = content("cal") | {"labs": {"names": NAMES}}
+    for number, (lab, best) in enumerate([("north", 0.0), ("east", 0.0), ("east", 0.6)]):
+        with Run(folder, said, world(items=300, seed=number, best=best, worst=0.6 - best), f"{number}") as run:
+            run.session.sign(lab)
+            made.append(certify(run.session))
+        write(made[-1], folder / f"{number}.json")
+    return folder, made
+
+
+def test_a_lab_with_another_answer_is_named(plain):
+    _, made = plain
+    found = compare([made[0], made[2]])
     assert found.labs == ("north", "east")
     assert found.first_difference.startswith("certificate 2 (east) chose ")
 
 
-def test_one_lab_twice_is_refused(certificates, command):
-    folder, made = certificates
-    code, _, err = command("compare", *(folder / f"{name}.json" for name in ("north", "east", "apart")))
+def test_one_lab_twice_is_refused(plain, command):
+    folder, made = plain
+    code, _, err = command("compare", *(folder / f"{number}.json" for number in range(3)))
     assert code == 2
     assert "files 2 and 3 are both of the lab 'east': give one file a lab" in " ".join(err.split())
-    other = copy.deepcopy(made["apart"])
+    other = copy.deepcopy(made[2])
     other["body"]["protocol_fingerprint"] = "another"
-    assert not compare([made["east"], other]).same_protocol  # a lab may take part in two protocols
+    assert not compare([made[1], other]).same_protocol  # a lab may take part in two protocols
 
 
-def test_more_certificates_than_labs_are_refused(certificates):
+def test_more_certificates_than_the_protocol_has_labs_for_are_proven_less(certificates):
+    """Every set counts at its own level: so many labs are together wrong with probability Kβ, whatever K was planned."""
     _, made = certificates
     many = [copy.deepcopy(made["other"]) for _ in range(3)]
     for number, each in enumerate(many):
         each["body"]["private_commitment"] = f"{number}"
-    assert compare([made["north"], *many]).identical
-    with pytest.raises(
-        BadUsage, match="5 certificates are given, but the protocol's promise is about labs = 4: compare"
-    ):
-        compare([made["north"], made["south"], *many])
+    beta = made["north"]["body"]["proof"]["beta"]
+    assert compare([made["north"], *many]).common.level == pytest.approx(4 * beta)
+    assert compare([made["north"], made["south"], *many]).common.level == pytest.approx(5 * beta)

@@ -15,7 +15,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, string_of, vote_of, write_vote
 from support.lab import content, world, write_csv
 
-SAID = content("settled-cal", epsilon=0.2, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
+SAID = content(epsilon=0.2, labs=3, nu=0) | {"labs": {"names": ["north", "south", "east"]}}
 
 
 ENTRY = (
@@ -329,45 +329,35 @@ def test_other_bad_input_is_refused(curator):
 
 def test_plan_says_how_likely_the_release_is_right(command):
     words = ["plan", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private"]
-    code, out, _ = command(*words, "--learner", "settled-cal", "--json")
+    code, out, _ = command(*words, "--learner", "handicap", "--json")
     told = json.loads(out)["release"]
     assert code == 0
     assert (told["labs"], told["epsilon"], told["enough"]) == (20, 1.0, 10)
     assert 0 < told["misses"] < 1e-4
-    _, out, _ = command(*words, "--learner", "settled-cal")
+    _, out, _ = command(*words, "--learner", "handicap")
     said = " ".join(out.split())
     assert (
-        "A private release with epsilon 1, if 20 labs run settled-cal, are certified and vote: it is the ideal answer"
+        "A private release with epsilon 1, if 20 labs run handicap, are certified and vote: it is the ideal answer"
         in said
     )
     assert "with probability at least 0.999. For 0.95 it takes 10 labs." in said
     _, out, _ = command(*words, "--learner", "replicable-erm", "--release-epsilon", ".5", "--nobody", "5")
     assert "the string's commonest answer with probability at least 0." in " ".join(out.split())
-    assert json.loads(command(*words[:-1], "--learner", "settled-cal", "--json")[1])["release"] is None
+    assert json.loads(command(*words[:-1], "--learner", "handicap", "--json")[1])["release"] is None
 
 
-def test_plan_knows_what_a_yardstick_is_worth(command):
-    """Certified labs miss the ideal answer on the same strings: ρ0 is paid once, by two consortia too."""
+def test_plan_knows_what_is_promised_of_a_lab_and_of_a_pair(command):
+    """Certified labs miss the ideal answer with probability β each; of the paper's nothing is known of a lab alone."""
     words = ["plan", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private", "--json"]
     found = {
-        name: json.loads(command(*words, "--learner", learner, *more)[1])["release"]
-        for name, learner, more in [
-            ("cal", "rounded-cal", ("--yardstick", "cells")),
-            ("a2", "rounded-a2", ("--yardstick", "cells", "--nu", ".02")),
-            ("own", "rounded-a2", ("--nu", ".02")),
-        ]
+        learner: json.loads(command(*words, "--learner", learner, *more)[1])["release"]
+        for learner, more in [("handicap", ()), ("replica2", ("--nu", ".02", "--theta", "2"))]
     }
     selection = Selection(n=1000, epsilon=1.0)
-    noise, lost = selection.per_lab(0.0, 20), selection.per_lab(0.1 / 80, 20)
-    assert found["cal"]["misses"] == pytest.approx(0.1 + noise, abs=1e-12)
-    assert found["cal"]["apart"] == pytest.approx(0.1 + 2 * noise, abs=1e-12)
-    assert found["a2"]["misses"] == pytest.approx(0.075 + lost, abs=1e-12)  # ρ0 = ρ - Kδ_A, δ_A = ρ/(4K)
-    assert found["a2"]["apart"] == pytest.approx(0.075 + 2 * lost, abs=1e-12)
-    assert found["own"]["misses"] == pytest.approx(selection.per_pair(0.1, 20))  # nothing is known of a lab alone
-    _, told, _ = command(*words[:-1], "--learner", "rounded-cal", "--yardstick", "cells")
-    told = " ".join(told.split())
-    assert "Of 20 labs all that are certified agree with probability at least 0.9." in told
-    assert "release different answers with probability at most 0.101" in told
+    lost = selection.per_lab(0.1 / 20, 20)
+    assert found["handicap"]["misses"] == pytest.approx(lost, abs=1e-12)
+    assert found["handicap"]["apart"] == pytest.approx(2 * lost, abs=1e-12)
+    assert found["replica2"]["misses"] == pytest.approx(selection.per_pair(0.1, 20))
 
 
 def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
@@ -375,7 +365,7 @@ def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
     found = {}
     for K in (2, 20):
         file = tmp_path / f"{K}.toml"
-        file.write_text(Protocol.of(content("settled", delta=0.5, rho=0.2, labs=K)).toml())
+        file.write_text(Protocol.of(content(delta=0.5, rho=0.2, labs=K)).toml())
         found[K] = json.loads(command("plan", file, "--private", "--labs", "6", "--json")[1])["release"]["misses"]
     selection = Selection(n=6, epsilon=1.0)
     assert found == {K: pytest.approx(selection.per_lab(0.2 / K, 6), rel=1e-9) for K in (2, 20)}
@@ -387,7 +377,7 @@ def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
         (["--release-epsilon", "1"], "are about a private release: give --private too"),
         (["--private", "--release-epsilon", "0"], "must be above 0 and at most 20, got 0"),
         (["--private", "--nobody", "0"], "nobody must be a whole number of at least 1, got 0"),
-        (["--private", "--learner", "cal"], "cal promises nothing about a release: name a learner like settled"),
+        (["--private", "--learner", "cal"], "cal promises nothing about a release: name the learner handicap"),
     ],
 )
 def test_bad_input_of_plan_is_one_sentence(command, words, message):

@@ -856,3 +856,10 @@ def test_the_error_is_measured_where_it_can_be(lab):
     lab(*ALL_LABELS, "--measure-error", "10", code=2)
     assert "Error: a2 looks at the whole pool, so no item is left to measure the error on" in lab.err
     assert not (lab.folder / "lab.json").exists()
+
+
+def test_one_hypothesis_that_is_left_is_one(lab):
+    lab.protocol(learner="cal", epsilon=0.01)
+    write_csv(lab.folder / "small.csv", world(seed=5, items=150, best=0.0))
+    lab(*ALL_LABELS, "-v")
+    assert "\n1 hypothesis left in " in lab.out

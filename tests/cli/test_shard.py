@@ -17,7 +17,7 @@ pytest.importorskip("pyarrow")
 def lab(tmp_path):
     """A protocol, a table in two parts, its labels, and the shards."""
     protocol, columns = tmp_path / "p.toml", world()
-    protocol.write_text(Protocol.of(content("settled", epsilon=0.3, batch=4)).toml(), encoding="utf-8")
+    protocol.write_text(Protocol.of(content(epsilon=0.3, batch=4)).toml(), encoding="utf-8")
     for name, rows in (("whole", slice(None)), ("one", slice(600)), ("two", slice(600, None))):
         write({column: values[rows] for column, values in columns.items()}, tmp_path / f"{name}.parquet")
     return tmp_path

@@ -24,7 +24,7 @@ from replical.bounds.ranks import AgreementBound
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.pool import LabPool
 from replical.learners.plan import Condition, Number, Plan
-from replical.learners.result import Boosting, Confirmation, Round, Rounding
+from replical.learners.result import Boosting, Confirmation, Round
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query
 from replical.worlds.audit import Lab, Pair
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.nightly
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (
     AgreementBound, Answers, Boosting, Condition, Confirmation, Curve, DisagreementCoefficient, Event, ExactPool, Journal,
-    Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, ThetaBound,
+    Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, ThetaBound,
 )  # fmt: skip
 
 

@@ -219,7 +219,6 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
         who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
         who = f"all {labs} files" if comparison.same_items else who
         if comparison.common is not None:
-            who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
             prose.print(
                 f"Identical: {comparison.common.names[0]} alone is left in {who}.", markup=False, soft_wrap=True
             )

@@ -73,7 +73,7 @@ class Plan:
         return False
 
     def members(self, shared: SharedRandomness) -> Indices | None:
-        """Who may be the answer, by number, where that is not everybody in the class."""
+        """Who may be the answer with the `shared` string, by number, where that is not everybody in the class."""
         return None
 
     def __getitem__(self, name: str) -> Fraction:

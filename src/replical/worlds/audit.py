@@ -264,8 +264,7 @@ class Pair:
     same_function
         Do the two answers say the same in every cell that has mass?
     jaccard_distance
-        1 - |V1∩V2|/|V1∪V2|, of the version spaces at the end; where labs round, of their balls around the centre,
-        averaged over the shared threshold.
+        1 - |V1∩V2|/|V1∪V2|, of the version spaces at the end.
     survivors
         Sizes of the version spaces at the end.
     labels
@@ -326,7 +325,7 @@ class Audit:
     """The figures of an audit.
 
     What labs proved and estimated (`labels_sufficient_fraction` to `rho_predicted`) is None where the learner does not
-    round.
+    certify.
 
     Attributes
     ----------

@@ -8,6 +8,8 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 
 from replical.cli import main
+from replical.errors import BadUsage
+from replical.lab.certificate.compare import compare
 from replical.lab.protocol import Protocol
 from support.linear import FEATURES, RANGES, columns, written
 
@@ -65,6 +67,16 @@ def test_two_labs_return_the_identical_cell_and_prove_it(labs, capsys):
     assert bodies[0]["enclosing"]["cell"] == bodies[1]["enclosing"]["cell"]
     assert bodies[0]["pool"] != bodies[1]["pool"]
     assert told(capsys, "compare", labs / "a.json", labs / "b.json").startswith("Identical: both labs chose yes if ")
+
+
+def test_more_labs_than_the_promise_is_about_are_refused(labs):
+    made = json.loads((labs / "a.json").read_text())
+    many = [{"body": made["body"] | {"private_commitment": f"{number}"}} for number in range(3)]
+    assert compare(many[:2]).identical
+    with pytest.raises(
+        BadUsage, match="3 certificates are given, but the protocol's promise is about labs = 2: compare"
+    ):
+        compare(many)
 
 
 def test_a_certificate_is_checked_alone_and_by_replay(labs, capsys):
@@ -163,13 +175,12 @@ def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_p
 @pytest.mark.parametrize(
     ("flags", "kind", "sentence"),
     [
-        (["--learner", "settled-cal"], "linear", "settled-cal chooses from a list of hypotheses, and the class linear has none"),
+        (["--learner", "handicap"], "linear", "handicap chooses from a list of hypotheses, and the class linear has none"),
         (["--learner", "lattice"], "thresholds:10", "lattice rounds directions to the cells of the class linear"),
         (["--step", ".1"], "thresholds:10", "--step and --intercept are about the class linear"),
         (["--step", "7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
         (["--intercept", "-1"], "linear", "an intercept is a public constant above 0, got -1.0"),
         (["--max-labels", "20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
-        (["--yardstick", "cells"], "linear", "half-spaces on a lattice are no list"),
         (["--features", "age,dose"], "linear:3", "the class looks at 3 features, and 2 are named"),
         (["--batch", "4"], "linear", "lattice has no batch: leave it out"),
     ],

@@ -209,16 +209,19 @@ def test_every_change_of_every_member_of_every_list_is_caught(runs, kind):
 def test_what_a_better_forger_changes_is_caught_by_the_journal(runs):
     """Who changes the protocol and redoes all that follows from it has a certificate of another protocol: no journal fits."""
     run = runs("handicap certified")
-    for change in ({"rho": 0.7}, {"epsilon": 0.41}, {"delta": 0.19}, {"batch": 25}):
+    for change in ({"rho": 0.7}, {"epsilon": 0.41}, {"delta": 0.19}, {"batch": 1}):
         forged = copy.deepcopy(run.certificate)
         body = forged["body"]
         body["protocol"]["learner"] |= change
         protocol = Protocol.of(body["protocol"])
         body["protocol_fingerprint"], body["plan"] = protocol.fingerprint, plan_of(protocol.plan)
-        for each in body["conditions"]:
-            each["bound"] = float(protocol.plan["rho"]) if "proves rho" in each["name"] else each["bound"]
+        beta = float(protocol.plan["beta"])
+        body["proof"] |= {"beta": beta, "doubt": beta}
+        body["conditions"][0] |= {"value": beta, "bound": beta}
+        body["rho_proven"], body["answer_error"]["level"] = 2 * beta, 2 * beta
         found = verdicts(run, resealed(forged))
         assert not found[2].valid
+        assert found[0].valid == (not {"epsilon", "batch"} & set(change))  # which the grid of the excess, and rounds, show
         if "batch" in change:  # the rounds ask for other numbers of labels
             assert [check.name for check in found[0].failed] == ["the rounds follow the plan and are possible"]
 
@@ -243,7 +246,7 @@ def test_another_answer_needs_another_journal(runs):
 def nothing_was_asked(body):
     """Certified, and nobody was asked about anything."""
     body["rounds"], body["labels"] = [], body["labels"] | {"asked": 0}
-    body["proof"] |= {"asked": 0, "scanned": 0}
+    body["proof"] |= {"asked": 0, "scanned": 0, "skipped": 0}
     body["conditions"][-1] |= {"bound": 0.0, "value": 0.0}
 
 
@@ -252,7 +255,8 @@ def one_condition_more(body):
 
 
 def unlabelled_items_nobody_skipped(body):
-    body["conditions"][-1] |= {"value": 20.0}
+    body["proof"]["skipped"] = 5
+    body["conditions"][-1]["value"] = 5.0
 
 
 def a_good_word(body):

@@ -46,7 +46,7 @@ def asking(certificate, section, **more):
         (LINE | {"range": [[0, 1]], "bins": 9_999_999}, {}, "a class of 9,999,999 numbers"),
         (
             LINE | {"count": 10**8},
-            {"handicap": {"from": "zero"}},
+            {"learner": {"name": "handicap", "epsilon": 0.1, "delta": 0.1, "rho": 0.1}, "handicap": {"from": "zero"}},
             "100,000,000 hypotheses, more than the 16,777,216",
         ),
     ],

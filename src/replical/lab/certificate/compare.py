@@ -79,8 +79,6 @@ class Comparison:
     confirmations: tuple[ConfirmationOutcome, ...] = ()
     # names of the labs, in the order in which they were given; None where one has no name
     labs: tuple[str | None, ...] = ()
-    # what follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
-    # alike; else None
     # pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other
     same_items: tuple[tuple[int, int], ...] = ()
     # who is left in all labs, where each publishes a set that is proven to contain the answer; None elsewhere
