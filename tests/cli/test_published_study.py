@@ -29,7 +29,7 @@ def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path, monkey
     assert told["refused"] == 0
     assert not [row for row in rows if row["replicable"] and row["disagreement_low"] > row["rho"]]
     names = {path.stem for path in (tmp_path / "out" / "figures").glob("*.svg")}
-    assert {"headline", "cost", "disagreement", "predicted", "labels-epsilon", "labels-rho"} <= names  # fmt: skip
+    assert {"headline", "cost", "disagreement", "labels-epsilon", "labels-rho"} <= names
     assert "<script" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     committed = {row["cell"]: row for row in pq.read_table(PUBLISHED).to_pylist()}
     shared = [row for row in rows if row["cell"] in committed]
