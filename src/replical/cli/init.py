@@ -33,7 +33,7 @@ from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns
 from replical.lab.protocol import Protocol
-from replical.lab.public import PublicSample, read_public
+from replical.lab.public import PublicSample, check_features, read_public
 from replical.lab.schema import SCHEMA
 from replical.learners.catalogue import find, standard_learner
 
@@ -100,7 +100,7 @@ def init_command(
     if not as_json:
         _say_table(table, found)
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    public_items = ask("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
+    public_items = ask("--public", public, _reader_of(section, found, table, id_column), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
     best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
     record = find(ask("--learner", learner, learner_id, default=standard_learner(), needed=False))
@@ -184,7 +184,9 @@ class PublicItems(NamedTuple):
     sample: PublicSample
 
 
-def _reader_of(section: dict[str, Any], found: ModelColumns, table: Path) -> Callable[[str], PublicItems | None]:
+def _reader_of(
+    section: dict[str, Any], found: ModelColumns, table: Path, id_column: str
+) -> Callable[[str], PublicItems | None]:
     """Reads FILE:COLUMN as public items of these models, which are not those of the table."""
     models = recipe(section, found.values, "")
 
@@ -194,7 +196,9 @@ def _reader_of(section: dict[str, Any], found: ModelColumns, table: Path) -> Cal
         file, column = file_and_column("--public", text)
         if file.exists() and file.samefile(table):
             raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
-        return PublicItems(file, read_public(file, column, models))
+        sample = read_public(file, column, models)
+        check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
+        return PublicItems(file, sample)
 
     return read
 
