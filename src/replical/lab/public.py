@@ -142,7 +142,7 @@ def check_features(
     >>> try:
     ...     check_features(models, {"id": [1, 2], "text": ["one", "two"]}, {"id": [7, 8], "text": ["two", "three"]})
     ... except BadTable as error:
-    ...     print(str(error)[:62])
+    ...     print(str(error)[:61])
     1 of the rows of the dict is in the public table the dict too
     """
     if is_sharded(pool):  # which have predictions alone
