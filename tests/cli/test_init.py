@@ -164,6 +164,23 @@ def test_public_items_that_are_in_the_pool_are_noticed_by_the_run(table, command
     assert (code, "is the public table that the protocol's order was made from" in err) == (2, True), err
 
 
+def test_models_that_may_be_one_are_named(table, command):
+    """By what they say in the public table where there is one, else in the lab's."""
+    columns = table()
+    table(m3=columns["m1"], m5=columns["m1"])
+    same = "If that is one model, leave all but one out (--leave-out m5); if not, a run may end with both, and says so."
+    out = command("init", "--pool", "mine.parquet")[1]
+    assert f"The same on every item of mine.parquet: m1, m3, m5. {same}" in out
+    assert json.loads(command("init", "--pool", "mine.parquet", "--json", "--force")[1])["alike"] == [
+        ["m1", "m3", "m5"]
+    ]
+    table("public.parquet", text=None)
+    words = ("--pool", "mine.parquet", "--force", "--public", "public.parquet:label")
+    assert "The same on every item" not in command("init", *words)[1]
+    table("public.parquet", text=None, m4=columns["m0"])
+    assert "The same on every item of public.parquet: m0, m4." in command("init", *words)[1]
+
+
 def test_public_items_in_the_pool_under_other_ids_are_refused(table, command):
     """By what stands in the columns that both tables have, here the text; by init and by a run."""
     names = [f"p{n}" for n in range(60)]
