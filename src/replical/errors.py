@@ -71,6 +71,10 @@ class BadRegistration(ReplicalError, ValueError):
     """A file that should be a registration is none."""
 
 
+class BadSurvivors(ReplicalError, ValueError):
+    """A file that should hold survivors holds none, or those of another run."""
+
+
 class BadKey(ReplicalError, ValueError):
     """A file that should hold a key of a lab holds none, or cannot be written."""
 

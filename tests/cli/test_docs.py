@@ -189,6 +189,7 @@ def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):
         columns = {key: [{"no": "even", "yes": "odd"}.get(each, each) for each in column]
                    for key, column in world(items=items, seed=seed, best=0.0, worst=1.0).items()}  # fmt: skip
         columns |= {"label": columns.pop("truth"), "id": [f"{name} {item}" for item in columns["id"]]}
+        columns |= {"text": columns["id"]}
         parquet.write_table(pa.table(columns), f"{name}.parquet")
         parquet.write_table(pa.table({key: columns[key] for key in ("id", "label")}), f"{name}-labels.parquet")
     (tmp_path / "candidates.txt").write_text("".join(f"m{number}\n" for number in range(6)))

@@ -66,7 +66,8 @@ def test_a_table_is_all_it_takes(table, command):
 def test_the_commands_it_names_lead_to_the_end(table, command):
     """Whatever the table, its columns and its folder are called."""
     table("my table.parquet", id=None, key=[f"i{n}" for n in range(60)])
-    table("public.parquet", id=[f"p{n}" for n in range(60)], key=[f"p{n}" for n in range(60)])
+    names = [f"p{n}" for n in range(60)]
+    table("public.parquet", id=names, key=names, text=names)
     words = ["--pool", "my table.parquet", "--id", "key", "--public", "public.parquet:label", "--json"]
     code, out, _ = command("init", *words)
     told = json.loads(out)
@@ -157,10 +158,43 @@ def test_a_published_protocol_is_not_overwritten(table, command):
 
 def test_public_items_that_are_in_the_pool_are_noticed_by_the_run(table, command):
     """The order would depend on the items of the proof."""
-    table("public.parquet")
+    table("public.parquet", text=None)  # what models say does not show whether an item is the same
     told = json.loads(command("init", "--pool", "mine.parquet", "--public", "public.parquet:label", "--json")[1])
     code, _, err = command(*shlex.split(told["next"][0])[1:])
     assert (code, "is the public table that the protocol's order was made from" in err) == (2, True), err
+
+
+def test_models_that_may_be_one_are_named(table, command):
+    """By what they say in the public table where there is one, else in the lab's."""
+    columns = table()
+    table(m3=columns["m1"], m5=columns["m1"])
+    same = "If that is one model, leave all but one out (--leave-out m5); if not, a run may end with both, and says so."
+    out = command("init", "--pool", "mine.parquet")[1]
+    assert f"The same on every item of mine.parquet: m1, m3, m5. {same}" in out
+    assert json.loads(command("init", "--pool", "mine.parquet", "--json", "--force")[1])["alike"] == [
+        ["m1", "m3", "m5"]
+    ]
+    table("public.parquet", text=None)
+    words = ("--pool", "mine.parquet", "--force", "--public", "public.parquet:label")
+    assert "The same on every item" not in command("init", *words)[1]
+    table("public.parquet", text=None, m4=columns["m0"])
+    assert "The same on every item of public.parquet: m0, m4." in command("init", *words)[1]
+
+
+def test_public_items_in_the_pool_under_other_ids_are_refused(table, command):
+    """By what stands in the columns that both tables have, here the text; by init and by a run."""
+    names = [f"p{n}" for n in range(60)]
+    table("public.parquet", id=names)
+    same = "60 of the rows of mine.parquet are in the public table public.parquet too, by text: the item 'i0000' is 'p0' there"
+    public = ("--public", "public.parquet:label")
+    code, _, err = command("init", "--pool", "mine.parquet", *public)
+    assert (code, same in err, Path("protocol.toml").exists()) == (2, True, False), err
+    table("other.parquet", text=names)
+    told = json.loads(command("init", "--pool", "other.parquet", *public, "--json")[1])
+    run = shlex.split(told["next"][0])[1:]
+    assert command(*run, "--truths", "0")[0] == 0
+    code, _, err = command(*[word.replace("other.", "mine.") for word in run])
+    assert (code, same in err) == (2, True), err
 
 
 # ---- quickstart ----

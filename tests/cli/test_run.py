@@ -702,7 +702,11 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(lab, changes, message):
 def public(lab):
     """A protocol whose order was made from public.csv, and what a run with flags of its own leaves behind."""
     table = world(seed=21, items=80)
-    write_csv(lab.folder / "public.csv", table | {"id": [f"p{number}" for number in range(80)]})
+    write_csv(
+        lab.folder / "public.csv",
+        table
+        | {name: [f"{word}{number}" for number in range(80)] for name, word in (("id", "p"), ("text", "public "))},
+    )
     lab(*NEW, "--out", "p.toml", "--order-from", "public.csv:truth")
     assert "learner handicap, the standard for candidate models." in lab.out
 
@@ -724,7 +728,7 @@ def test_a_run_checks_that_its_items_are_not_the_public_ones(lab, public):
     shared = world(seed=21, items=80)["id"][:3]
     text = (lab.folder / "public.csv").read_text()
     for number, item in enumerate(shared):
-        text = text.replace(f"p{number},text {number},", f"{item},text {number},", 1)
+        text = text.replace(f"p{number},public {number},", f"{item},public {number},", 1)
     (lab.folder / "mixed.csv").write_text(text)
     lab(*NEW, "--out", "p.toml", "--order-from", "mixed.csv:truth", "--force")
     message = public("--public", "mixed.csv")

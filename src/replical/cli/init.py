@@ -29,11 +29,11 @@ from replical.cli.wizard import (
     seed_text,
     share,
 )
-from replical.core.text import count
+from replical.core.text import count, listing
 from replical.errors import BadTable, BadUsage
-from replical.lab.model_columns import ModelColumns, model_columns
+from replical.lab.model_columns import ModelColumns, model_columns, models_alike
 from replical.lab.protocol import Protocol
-from replical.lab.public import PublicSample, read_public
+from replical.lab.public import PublicSample, check_features, read_public
 from replical.lab.schema import SCHEMA
 from replical.learners.catalogue import find, standard_learner
 
@@ -100,8 +100,12 @@ def init_command(
     if not as_json:
         _say_table(table, found)
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    public_items = ask("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
+    public_items = ask("--public", public, _reader_of(section, found, table, id_column), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
+    looked_at = table if public_items is None else public_items.file
+    alike = models_alike(looked_at, found.models, found.values)
+    if alike and not as_json:
+        _say_alike(alike, looked_at)
     best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
     record = find(ask("--learner", learner, learner_id, default=standard_learner(), needed=False))
     numbers = {
@@ -122,8 +126,9 @@ def init_command(
     protocol, needed = write_protocol(content, out, sample)
     steps = list(next_steps(out, table, id_column, found.truth, None if public_items is None else public_items.file))
     if as_json:
-        told = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
-        answer({"schema": "replical.init/1"} | told | {"models": found.models, "labels": found.values, "next": steps})
+        told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
+        told |= {"models": found.models, "labels": found.values, "alike": alike, "next": steps}
+        answer({"schema": "replical.init/1"} | told)
         return
     _say_choices(protocol, ordered=sample is not None, drawn=text != reply, told=best)
     say_written(protocol, out, needed, sample, standard_taken=False)
@@ -162,6 +167,15 @@ def _say_table(table: Path, found: ModelColumns) -> None:
         _line(f"Left alone: {_some(found.others)}.")
 
 
+def _say_alike(groups: list[list[str]], table: Path) -> None:
+    """Models that may be one model: only whoever made them knows."""
+    names = "; ".join(listing(group[:_FEW], len(group)) for group in groups[:_FEW])
+    _line(
+        f"The same on every item of {table}: {names}. If that is one model, leave all but one out (--leave-out "
+        f"{groups[0][-1]}); if not, a run may end with both, and says so."
+    )
+
+
 def _some(names: Sequence[Label]) -> str:
     """All names where they are few, else the first and the last ones."""
     texts = list(map(str, names))
@@ -184,7 +198,9 @@ class PublicItems(NamedTuple):
     sample: PublicSample
 
 
-def _reader_of(section: dict[str, Any], found: ModelColumns, table: Path) -> Callable[[str], PublicItems | None]:
+def _reader_of(
+    section: dict[str, Any], found: ModelColumns, table: Path, id_column: str
+) -> Callable[[str], PublicItems | None]:
     """Reads FILE:COLUMN as public items of these models, which are not those of the table."""
     models = recipe(section, found.values, "")
 
@@ -194,7 +210,9 @@ def _reader_of(section: dict[str, Any], found: ModelColumns, table: Path) -> Cal
         file, column = file_and_column("--public", text)
         if file.exists() and file.samefile(table):
             raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
-        return PublicItems(file, read_public(file, column, models))
+        sample = read_public(file, column, models)
+        check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
+        return PublicItems(file, sample)
 
     return read
 

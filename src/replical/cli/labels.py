@@ -18,7 +18,7 @@ from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart
+from replical.lab.public import check_apart, check_features
 from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_labels, read_pool
@@ -82,6 +82,8 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
         )
     if public is not None:
         check_apart(protocol, public, lab)
+        column = protocol.preference.get("public_column")
+        check_features(protocol.recipe, public, pool, id_column=id_column, without=[] if column is None else [column])
     return lab
 
 

@@ -48,6 +48,7 @@ from replical.core.text import count, plural
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
+from replical.lab.certificate.survivors import write_survivors
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import commitment
@@ -95,6 +96,9 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    survivors: Annotated[
+        Path | None, typer.Option(help="write the survivors to this file, where the certificate may not name them all")
+    ] = None,
     votes: Votes = 1,
     host: Host = "127.0.0.1",
     port: Port = 8765,
@@ -130,13 +134,13 @@ def run_command(
     }
     registration = RegistrationOptions(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
-        writes = {"--out": out, "--html": html, "--register": register}
+        writes = {"--out": out, "--html": html, "--survivors": survivors, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html)
+    _check_private(private=private, approve=approve, html=html, survivors=survivors)
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
-    _check_protocol(protocol, measure_error, lab_name, private=private)
+    _check_protocol(protocol, measure_error, lab_name, private=private, survivors=survivors)
     lab = read_items(protocol, pool, id_column, public)
     if registration.stops:
         with Journal(journal) as lab_journal:
@@ -176,10 +180,7 @@ def run_command(
         if private:
             return _write_vote(session, out, approve=approve, as_json=as_json)
         certificate = registration.sign(certify(session))
-        write(certificate, out)
-        if html is not None:
-            write_whole(html, page(certificate), what="the page", refuse=BadUsage)
-        written: dict[str, Path | str | None] = {"certificate": out, "journal": lab_journal.where, "page": html}
+        written = _write_files(session, certificate, out, html, survivors)
         _say_result(session, certificate["body"], written, verbose=verbose, as_json=as_json)
         if earlier and earlier[0] != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {earlier[0]}.", markup=False, soft_wrap=True)
@@ -196,15 +197,22 @@ def _use_device(device: str | None, at: str | None, pool: Path) -> None:
         raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, html: Path | None, survivors: Path | None) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
     if private and html is not None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
+    if private and survivors is not None:
+        raise BadUsage("--survivors says what the lab found, and --private shows nothing but the vote: leave it out")
 
 
-def _check_protocol(protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool) -> None:
+def _check_protocol(
+    protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool, survivors: Path | None
+) -> None:
     """Refuse what the protocol does not allow, before anything is written."""
+    if survivors is not None and not protocol.record.lists:
+        kind = protocol.content["class"]["kind"]
+        raise BadUsage(f"--survivors names hypotheses of a list, and the class {kind} is no list: leave it out")
     if private and not protocol.record.lists:
         kind = protocol.content["class"]["kind"]
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
@@ -332,6 +340,23 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
         "labels": session.counts,
         "pool": {"items": len(session.lab), "fingerprint": session.lab.fingerprint},
     }
+
+
+def _write_files(
+    session: Session, certificate: dict[str, Any], out: Path, html: Path | None, survivors: Path | None
+) -> dict[str, Path | str | None]:
+    """The certificate, and the page and the survivors where they are wanted: what each of them is."""
+    write(certificate, out)
+    if html is not None:
+        write_whole(html, page(certificate), what="the page", refuse=BadUsage)
+    if survivors is not None:
+        write_survivors(session, survivors)
+    elif "digest" in certificate["body"]["survivors"]:
+        _note(
+            f"{out} tells a digest of its survivors, who are too many to be named there: run the same command with "
+            "--survivors FILE to write them for those who compare labs."
+        )
+    return {"certificate": out, "journal": session.journal.where, "page": html, "survivors": survivors}
 
 
 def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:

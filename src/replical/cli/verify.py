@@ -19,6 +19,7 @@ from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Common, Comparison, compare
 from replical.lab.certificate.page import page
+from replical.lab.certificate.survivors import read_survivors
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import SCHEMA as CONFIRMATION
 from replical.lab.confirmation import read_either, verify_confirmation
@@ -55,6 +56,9 @@ def verify_command(
     public: Annotated[
         Path | None, typer.Option(help="the public table that handicaps were made from: they are computed again")
     ] = None,
+    survivors: Annotated[
+        Path | None, typer.Option(help="the survivors, where they are too many for the certificate to name")
+    ] = None,
     registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
@@ -69,7 +73,10 @@ def verify_command(
     """
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
-    never_over({"--html": html}, {"the certificate": certificate, "--pool": pool, "--journal": journal})
+    never_over(
+        {"--html": html},
+        {"the certificate": certificate, "--pool": pool, "--journal": journal, "--survivors": survivors},
+    )
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:
@@ -79,8 +86,9 @@ def verify_command(
         return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
     if confirmed:
-        _refuse_for_confirmation(certificate, html, registration)
-    check = verify_confirmation if confirmed else partial(verify, public=public)
+        _refuse_for_confirmation(certificate, html, registration, survivors)
+    left = None if survivors is None else read_survivors(survivors)
+    check = verify_confirmation if confirmed else partial(verify, public=public, survivors=left)
     verdict = check(content)
     if verdict.valid and pool is not None:
         protocol = Protocol.of((content if confirmed else content["body"])["protocol"])
@@ -126,8 +134,10 @@ def _check_words(check: Check) -> str:
     return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
 
 
-def _refuse_for_confirmation(file: Path, html: Path | None, registration: Path | None) -> None:
+def _refuse_for_confirmation(file: Path, html: Path | None, registration: Path | None, survivors: Path | None) -> None:
     """Refuse what a confirmation does not have."""
+    if survivors is not None:
+        raise BadUsage(f"{file} is a confirmation, and only certificates have survivors: leave out --survivors")
     if html is not None:
         raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
     if registration is not None:
@@ -148,6 +158,10 @@ def compare_command(
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
     ],
     registration: RegistrationFiles = None,
+    survivors: Annotated[
+        list[Path] | None,
+        typer.Option(help="the survivors of a lab, where its certificate does not name them; once for each"),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided.
@@ -157,20 +171,24 @@ def compare_command(
     """
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
+    left = [read_survivors(file) for file in survivors or []]
     contents: list[dict[str, Any]] = []
     verdicts: list[Verification] = []
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
         certificate = read_either(path)
-        check = verify_confirmation if certificate["schema"] == CONFIRMATION else verify
-        verdict = check(certificate)
+        if certificate["schema"] == CONFIRMATION:
+            verdict = verify_confirmation(certificate)
+        else:
+            own = next((each for each in left if each.fits(certificate["body"])), None)
+            verdict = verify(certificate, survivors=own)
         if not verdict.valid:
             wrong = verdict.failed[0]
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
         verdicts.append(verdict)
-    comparison = compare(contents)
+    comparison = compare(contents, left)
     runs, registrations = [each for each in contents if each["schema"] != CONFIRMATION], registration or []
     unfit = wrong_registrations(runs, registrations)
     if as_json:

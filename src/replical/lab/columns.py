@@ -97,6 +97,12 @@ def name_of(source: Any) -> str:
     return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
 
 
+def names_of(source: Any) -> list[str]:
+    """The columns of a table."""
+    with open_table(source, ()) as table:
+        return list(table.names)
+
+
 def _pyarrow() -> Any:
     try:
         import pyarrow

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from math import isnan
 from typing import Any
 
 from replical.classes.base import Label
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable
-from replical.lab.columns import name_of, open_table
+from replical.lab.columns import BlockIds, codes_of, name_of, open_table
 from replical.lab.pool import Progress
 
 MOST = 100  # different labels that a model may give, unless somebody says what they are
@@ -90,6 +91,27 @@ def model_columns(
         others=tuple(others),
         never=tuple(label for label in labels if right and str(label) not in right),
     )
+
+
+def models_alike(source: Any, models: Sequence[str], values: Sequence[Label]) -> list[list[str]]:
+    """Models of a table that give the same label to every item, in groups.
+
+    Examples
+    --------
+    >>> table = {"id": [1, 2], "m1": ["no", "yes"], "m2": ["no", "no"], "m3": ["no", "yes"]}
+    >>> models_alike(table, ["m1", "m2", "m3"], ("no", "yes"))
+    [['m1', 'm3']]
+    """
+    name, said = name_of(source), {model: blake2b(digest_size=16) for model in models}
+    with open_table(source, models, categories=models) as table:
+        for block in table.blocks(models):
+            ids = BlockIds([""] * block.rows, 0, name)
+            for model, column in block.columns.items():
+                said[model].update(codes_of(column, model, tuple(values), ids).tobytes())
+    groups: dict[bytes, list[str]] = {}
+    for model in models:
+        groups.setdefault(said[model].digest(), []).append(model)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def score_columns(source: Any, *, id_column: str = "id", progress: Progress | None = None) -> list[str]:

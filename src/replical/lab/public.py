@@ -7,6 +7,7 @@ with, is a bad first choice: the consensus of weak models is their common mistak
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,9 +21,11 @@ from replical.classes.recipe import Recipe
 from replical.core.randomness import SharedRandomness
 from replical.core.text import plural
 from replical.errors import BadProtocol, BadTable
-from replical.lab.columns import name_of
-from replical.lab.pool import LabPool
+from replical.lab.columns import name_of, names_of
+from replical.lab.model_columns import TRUTH
+from replical.lab.pool import LabPool, is_sharded
 from replical.lab.protocol import Protocol
+from replical.lab.same_items import same_items
 from replical.lab.tables import read_labels, read_pool
 from replical.learners.handicap.handicaps import Handicaps
 
@@ -91,7 +94,8 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     unlabelled = [each for each in items.ids if each not in codes]
     if unlabelled:
         raise BadTable(
-            f"{name} has no label for the item {unlabelled[0]!r} in the column {column!r}: label it, or take its row out"
+            f"{name} has no label for the item {unlabelled[0]!r} in the column {column!r}: label it, and keep its row, so "
+            "that no lab scans an item that was looked at"
         )
     labels = np.array([codes[each] for each in items.ids], dtype=np.int64)
     return PublicSample(items=items, labels=labels, column=column)
@@ -121,6 +125,39 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
         raise BadTable(
             f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'is', 'are')} in the public table {name}, "
             f"e.g. {min(both)!r:.60}: take those rows out of the pool, the order must not depend on items that a lab scans"
+        )
+
+
+def check_features(
+    recipe: Recipe, source: Any, pool: Any, *, id_column: str = "id", without: Collection[str] = ()
+) -> None:
+    """Refuse a table of a lab with items of a public one, under whatever ids, as far as their features tell items apart.
+
+    Features are all columns that both have, but for ids, labels, what models predict, and those named in `without`.
+
+    Examples
+    --------
+    >>> from replical.classes.catalogue import recipe
+    >>> models = recipe({"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}, ("no", "yes"), "seed")
+    >>> try:
+    ...     check_features(models, {"id": [1, 2], "text": ["one", "two"]}, {"id": [7, 8], "text": ["two", "three"]})
+    ... except BadTable as error:
+    ...     print(str(error)[:61])
+    1 of the rows of the dict is in the public table the dict too
+    """
+    if is_sharded(pool):  # which have predictions alone
+        return
+    labels = {name for name in names_of(source) if name.lower() in TRUTH}
+    predicted = recipe.columns if recipe.models else ()
+    found = same_items(
+        source, pool, ids=("id", id_column), without={*labels, *predicted, *without}, exactly=not recipe.models
+    )
+    if found is not None:
+        columns = ", ".join(found.columns)
+        raise BadTable(
+            f"{found.rows:,} of the rows of {name_of(pool)} {plural(found.rows, 'is', 'are')} in the public table "
+            f"{name_of(source)} too, by {columns}: the item {found.pool_id!r:.60} is {found.public_id!r:.60} there; leave "
+            f"{plural(found.rows, 'that row', 'those rows')} out of the pool, or use another public table"
         )
 
 

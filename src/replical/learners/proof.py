@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,8 +34,8 @@ class Claim:
         Everything that is digested.
     plan, shared
         What follows from its protocol.
-    survivors
-        Numbers of the hypotheses that are left, ascending.
+    read_survivors
+        Reads numbers of the hypotheses that are left, ascending; may raise where a file does not name them.
     rounds
         The rounds that chose the answer, without those that measured its error.
     """
@@ -42,8 +43,13 @@ class Claim:
     body: Mapping[str, Any]
     plan: Plan
     shared: SharedRandomness
-    survivors: NDArray[np.int64]
+    read_survivors: Callable[[], NDArray[np.int64]]
     rounds: Sequence[Mapping[str, Any]]
+
+    @cached_property
+    def survivors(self) -> NDArray[np.int64]:
+        """Numbers of the hypotheses that are left, ascending."""
+        return self.read_survivors()
 
     @property
     def part(self) -> Mapping[str, Any]:

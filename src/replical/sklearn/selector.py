@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from replical.classes.base import Items
 from replical.classes.losses import Losses
+from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
+from replical.core.text import listing
 from replical.sklearn.base import Candidates, Oracle, Replicable, check_fitted, codes_of, named_estimators, public_rows
 
 
@@ -170,10 +174,14 @@ class ReplicableSelector(Replicable):
         C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
         candidates = [estimator for _, estimator in named]
         codes = _predictions(candidates, X, classes)
+        known = (
+            None if public is None else _Public([np.asarray(each.predict(public[0])) for each in candidates], public[1])
+        )
+        self._warn_of_copies(C, codes, known)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._warn_of_scaling(X)
         self._keep(
-            self._run(C, codes, labels, seed, prior=self._order(C, candidates, public), losses=self.losses),
+            self._run(C, codes, labels, seed, prior=self._order(C, known), losses=self.losses),
             classes,
             seed,
         )
@@ -182,12 +190,28 @@ class ReplicableSelector(Replicable):
         self._warn_if_uncertified()
         return self
 
-    def _order(self, C: PredictionTable, candidates: Sequence[Any], public: Any) -> Prior:
+    def _warn_of_copies(self, C: PredictionTable, codes: PackedRows, public: _Public | None) -> None:
+        """Estimators that say the same on all public rows, or on all rows where none are public, may be one."""
+        said = predictions_of(C, cast(Items, codes)).codes if public is None else public.said.__getitem__
+        groups: dict[int, list[str]] = {}
+        for h, name in enumerate(C.candidates):
+            groups.setdefault(hash(tuple(said(h).tolist())), []).append(name)
+        if copies := "; ".join(listing(group, len(group)) for group in groups.values() if len(group) > 1):
+            rows = "all rows" if public is None else "all public rows"
+            warnings.warn(
+                f"estimators that predict the same for {rows}: {copies}. If that is one model, give it once; if not, a fit "
+                "may end with both, and survivors_ names them.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _order(self, C: PredictionTable, public: _Public | None) -> Prior:
         """Fewest errors on the public rows first, ties by name; nobody is preferred if there are none."""
-        if public is None:
-            return UNIFORM
-        X, y = public
-        return Prior.by_errors(C, np.array([(each.predict(X) != y).sum() for each in candidates]))
+        return (
+            UNIFORM
+            if public is None
+            else Prior.by_errors(C, np.array([(said != public.y).sum() for said in public.said]))
+        )
 
     def __sklearn_clone__(self) -> ReplicableSelector:
         """The candidates stay fitted, as they are: they are what is chosen among."""
@@ -209,6 +233,13 @@ class ReplicableSelector(Replicable):
         found = np.zeros((len(said), len(self.classes_)))
         found[:, codes_of(known, self.classes_)] = said
         return found
+
+
+class _Public(NamedTuple):
+    """What the candidates say about public rows, and their labels."""
+
+    said: list[NDArray[Any]]
+    y: NDArray[Any]
 
 
 def _predictions(candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> PackedRows:

@@ -6,7 +6,8 @@ import pytest
 from replical.classes.catalogue import recipe
 from replical.errors import ReplicalError
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart, read_public
+from replical.lab.public import check_apart, check_features, read_public
+from replical.lab.same_items import same_items
 from replical.lab.tables import read_pool
 from support.lab import content
 from support.protocols import SECTIONS
@@ -57,7 +58,7 @@ def test_every_class_has_errors_on_a_sample(kind):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"label": ["yes", None, "no"]}, "the dict has no label for the item 'p2' in the column 'label': label it, or take"),
+        ({"label": ["yes", None, "no"]}, "the dict has no label for the item 'p2' in the column 'label': label it, and keep its"),
         ({"label": ["yes", "", "no"]}, "the dict has no label for the item 'p2' in the column 'label'"),
         ({"label": ["yes", "maybe", "no"]}, "the label of the item 'p2' in the dict is 'maybe', which is none of ['no', 'yes']"),
         ({"label": None}, "the dict has no column 'label'; it has id, m0, m1, m2"),
@@ -116,3 +117,82 @@ def test_an_order_from_elsewhere_has_no_sample():
     for said in (content(candidates=3), content(candidates=3, handicap=order)):
         with pytest.raises(ReplicalError, match="was not made from a public table, so there is nothing to check"):
             check_apart(Protocol.of(said), SAMPLE, read_pool(SAMPLE, MODELS))
+
+
+TEXTS = {"id": ["p1", "p2", "p3"], "label": ["yes", "no", "yes"], "text": ["one", "two", "three"], "age": [7, 7, 9]}
+LAB = {"id": ["a", "b", "c"], "label": ["no", "no", "no"], "text": ["four", "two", "five"], "age": [7, 7, 9]}
+DOSES = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[1.0, 2.0]]}, ("no", "yes"), "seed")
+
+
+def test_an_item_under_another_id_is_known_by_its_features():
+    with pytest.raises(ReplicalError) as caught:
+        check_features(MODELS, SAMPLE | TEXTS, {"m0": ["no", "no", "no"]} | LAB)
+    assert str(caught.value) == (
+        "1 of the rows of the dict is in the public table the dict too, by text, age: the item 'b' is 'p2' there; leave that "
+        "row out of the pool, or use another public table"
+    )
+    with pytest.raises(ReplicalError, match="2 of the rows of the dict are .* leave those rows out of the pool"):
+        check_features(MODELS, TEXTS, LAB | {"text": ["one", "two", "five"]})
+
+
+@pytest.mark.parametrize(
+    ("public", "pool"),
+    [
+        (SAMPLE, SAMPLE | {"id": ["a", "b", "c"]}),  # what models say may well be alike
+        (SAMPLE | {"other": ["u", "v", "w"]}, LAB),  # no column in common
+        (TEXTS, LAB | {"text": ["four", "six", "five"]}),
+        (TEXTS, LAB | {"age": [7, 8, 9]}),  # another person said two
+        (TEXTS | {"text": ["one", "two", "two"], "age": [7, 7, 7]}, LAB),  # alike within the public table
+        (TEXTS, LAB | {"text": ["two", "two", "two"], "age": [7, 7, 7]}),  # alike within the pool
+        ({"id": ["p1", "p2"], "row": [0, 1]}, {"id": ["a", "b"], "row": [0, 1]}),  # counts rows
+        ({"id": ["p1", "p2"], "text": ["", ""]}, {"id": ["a", "b"], "text": [None, None]}),
+    ],
+)  # fmt: skip
+def test_what_may_be_another_item_is_not_refused(public, pool):
+    check_features(MODELS, public, pool)
+
+
+def test_few_items_of_a_pool_may_be_alike_but_none_where_a_class_looks_at_coarse_numbers():
+    public = {"id": ["p1", "p2"], "dose": [0.5, 1.5]}
+    doses = [*(number + 0.25 for number in range(999)), 0.5]
+    pool = {"id": list(range(1000)), "dose": doses}
+    for made in (DOSES, MODELS):
+        with pytest.raises(ReplicalError, match="the item '999' is 'p1' there"):
+            check_features(made, public, pool)
+    twice = pool | {"dose": [1.25, *doses[1:]]}
+    check_features(DOSES, public, twice)
+    with pytest.raises(ReplicalError, match="the item '999' is 'p1' there"):
+        check_features(MODELS, public, twice)
+
+
+def test_numbers_are_alike_however_they_are_written(tmp_path):
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    numbers = {"id": [f"i{k}" for k in range(50)], "x": [k / 8 for k in range(50)], "n": [k * k for k in range(50)]}
+    numbers["word"] = [f"{k}a" if k % 3 else "" for k in range(50)]
+    table = pa.table(numbers)
+    csv.write_csv(table, tmp_path / "mine.csv")
+    parquet.write_table(table, tmp_path / "mine.parquet")
+    coded = table.set_column(3, "word", table["word"].dictionary_encode())
+    parquet.write_table(coded, tmp_path / "coded.parquet")
+    public = {name: column[:9] for name, column in numbers.items()}
+    for pool in (
+        numbers,
+        table,
+        coded,
+        *(tmp_path / f"{name}" for name in ("mine.csv", "mine.parquet", "coded.parquet")),
+    ):
+        found = same_items(public, pool, ids=("id", "id"))
+        assert (found.rows, found.columns, found.pool_id, found.public_id) == (9, ["x", "n", "word"], "i0", "i0")
+
+
+def test_only_columns_of_many_values_are_compared():
+    generator = np.random.default_rng(3)
+    pool = {"id": list(range(500))} | {f"x{j}": generator.normal(size=500).tolist() for j in range(6)}
+    coarse = {f"c{j}": generator.integers(3, size=500).tolist() for j in range(6)}
+    pool = coarse | pool
+    public = {name: column[490:] for name, column in pool.items()} | {"id": list(range(10))}
+    found = same_items(public, pool, ids=("id", "id"))
+    assert found.columns == ["x0", "x1", "x2", "x3"]
+    assert (found.rows, found.pool_id, found.public_id) == (10, "490", "0")

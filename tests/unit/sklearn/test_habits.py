@@ -35,7 +35,7 @@ def table():
 def models(table):
     X, y = table
     made = [DecisionTreeClassifier(max_depth=1), DecisionTreeClassifier(max_depth=3), LogisticRegression()]
-    return [model.fit(X[PUBLIC], y[PUBLIC]) for model in made]
+    return [model.fit(X[:rows], y[:rows]) for model, rows in zip(made, (300, 40, 300), strict=True)]  # no two alike
 
 
 def selected(estimators, table, **more):
@@ -101,7 +101,7 @@ class Rule:
 
 
 def test_a_rule_that_needs_no_fit_is_a_candidate(table):
-    assert selected([Rule(), Rule()], table).score(*table) == 1.0
+    assert selected([Rule(), Rule(0.2)], table).score(*table) == 1.0
 
 
 @pytest.mark.filterwarnings("ignore::replical.errors.UncertifiedWarning")
@@ -117,7 +117,7 @@ def test_probabilities_are_those_of_the_chosen_one_in_the_order_of_the_classes(t
     with pytest.warns(UncertifiedWarning):
         bare = selected([LinearSVC().fit(X[PUBLIC], y[PUBLIC]), models[0]], table, learner="erm", max_labels=1500)
     assert hasattr(bare, "predict_proba") == hasattr(bare.best_estimator_, "predict_proba")
-    assert not hasattr(selected([Rule(), Rule()], table), "predict_proba")
+    assert not hasattr(selected([Rule(), Rule(0.2)], table), "predict_proba")
     assert hasattr(ReplicableSelector(models), "predict_proba")
     assert not hasattr(ReplicableSelector([Rule()]), "predict_proba")
 
@@ -281,3 +281,15 @@ def test_an_extra_that_is_missing_is_named(missing, code, words, tmp_path):
     done = subprocess.run([sys.executable, "-c", block], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert f"pip install '{words}'" in done.stdout
     assert done.stdout.count("\n") == 1
+
+
+def test_estimators_that_say_the_same_are_named(table, models):
+    """On the public rows where there are such: there nobody's own rows decide who is one model."""
+    X, y = table
+    public = X[PUBLIC], y[PUBLIC]
+    words = r"predict the same for all rows: rule-1, rule-3\. If that is one model, give it once; if not, a fit may end with"
+    with pytest.warns(UserWarning, match=words):
+        selected([Rule(), Rule(0.2), Rule()], (X[OURS], y[OURS]))
+    near = Rule(np.nextafter(np.max(public[0][public[0][:, 1] < 0.4][:, 1]), 1))  # differs from 0.4 on other rows alone
+    with pytest.warns(UserWarning, match="predict the same for all public rows: rule-1, rule-2"):
+        selected([Rule(), near, Rule(0.2)], (X[OURS], y[OURS]), public=public)

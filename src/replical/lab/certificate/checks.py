@@ -18,12 +18,15 @@ from replical.core.canonical import is_digest
 from replical.core.text import count
 from replical.errors import BadCertificate, ReplicalError
 from replical.lab.certificate.file import (
+    MOST_RANGES,
     AnswerErrorPart,
     Body,
     ConditionPart,
     EnclosingPart,
     GrowthPart,
+    HypothesisDigest,
     HypothesisSet,
+    NotNamed,
     PoolPart,
     Provenance,
     RoundPart,
@@ -31,6 +34,7 @@ from replical.lab.certificate.file import (
     TranscriptPart,
     VerdictPart,
     condition_part,
+    digest_of_set,
     family_of,
     indices_of,
     keys,
@@ -106,6 +110,10 @@ class Verification:
         return tuple(check for check in self.checks if check.status == status)
 
 
+NAMES = "survivors"  # what shows that which follows from the names of survivors
+_FOLLOW_FROM_NAMES = ("survivors", "kept", "hypothesis", "shared.winner_rank")
+
+
 class Checks:
     """Collects checks; whatever goes wrong inside one is that check's failure, not a crash."""
 
@@ -121,6 +129,11 @@ class Checks:
         """Make one check; the test returns what is wrong, or nothing. Did it hold?"""
         try:
             detail = test()
+        except NotNamed as error:
+            self.done.append(
+                Check(name=name, status="not checkable", detail=str(error), needs=NAMES, fields=_FOLLOW_FROM_NAMES)
+            )
+            return True
         except ReplicalError as error:
             detail = str(error)
         except (
@@ -137,8 +150,9 @@ class Checks:
         return detail is None
 
     def verification(self, level: str) -> Verification:
-        """What they come to, at this depth."""
-        return Verification(level=level, checks=tuple(self.done))
+        """What they come to, at this depth; a replay names the survivors, and has shown all that follows from them."""
+        done = self.done if level != "journal" else [check for check in self.done if check.needs != NAMES]
+        return Verification(level=level, checks=tuple(done))
 
 
 def check_seal(certificate: Mapping[str, Any]) -> str | None:
@@ -163,6 +177,8 @@ _PERHAPS = {"lab", "registration", "parts", "beacon"}  # where there is somethin
 def check_shape(body: Mapping[str, Any]) -> str | None:
     """Keys, digests and kinds of numbers, so that whoever reads on need not ask again."""
     wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
+    sets = keys(HypothesisSet), keys(HypothesisDigest)
+    wrong += [name for name in ("survivors", "kept") if set(body[name]) not in sets]
     wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
     wrong += [name for name, part in _OPTIONAL.items() if body.get(name) is not None and set(body[name]) != keys(part)]
     wrong += ["parts" for each in body.get("parts", ()) if set(each) != keys(GrowthPart)]
@@ -191,7 +207,7 @@ def check_shape(body: Mapping[str, Any]) -> str | None:
 
 
 _PARTS = {
-    "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
+    "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
 _OPTIONAL = {
     "enclosing": EnclosingPart,
@@ -244,10 +260,26 @@ _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab
 
 def check_sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Are survivors, and whom the shared order chose from, sets of hypotheses?"""
-    n = len(protocol.recipe.C)
-    if not ranges_of(body["survivors"], n) or not ranges_of(body["kept"], n):
-        return "nobody survived"
-    return same(body["kept"], body["survivors"])
+    told, n = body["survivors"], len(protocol.recipe.C)
+    if "digest" in told and (wrong := _check_digest(told, n)):
+        return wrong
+    if "ranges" in told:
+        ranges = ranges_of(told, n)
+        if not ranges:
+            return "nobody survived"
+        if (len(ranges) > MOST_RANGES) != ("digest" in told):
+            return f"sets of more than {MOST_RANGES:,} ranges, and no others, are told by their digest"
+        if "digest" in told and (wrong := same(told["digest"], digest_of_set(told))):
+            return wrong
+    return same(body["kept"], told)
+
+
+def _check_digest(told: Mapping[str, Any], n: int) -> str | None:
+    """Can a set of so many of `n` hypotheses have more ranges than are named?"""
+    if not is_digest(told["digest"]):
+        return "a digest is written sha256:<64 hex digits>"
+    possible = is_count(told["count"]) and MOST_RANGES < told["count"] <= n - MOST_RANGES
+    return None if possible else f"no {told['count']!r} of {n:,} hypotheses lie in more than {MOST_RANGES:,} ranges"
 
 
 def check_hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -439,7 +471,7 @@ def claim_of(body: Mapping[str, Any], protocol: Protocol) -> Claim:
         body=body,
         plan=protocol.plan,
         shared=protocol.shared,
-        survivors=indices_of(body["survivors"], len(protocol.recipe.C)),
+        read_survivors=lambda: indices_of(body["survivors"], len(protocol.recipe.C)),
         rounds=split_rounds(body)[0],
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from replical.errors import BadUsage
 from replical.lab.certificate.file import overlap, ranges_of
+from replical.lab.certificate.survivors import Survivors, check_every, named
 from replical.lab.protocol import Protocol
 from replical.learners.handicap.certificate import joint_tolerance
 from replical.learners.handicap.plan import HandicapPlan
@@ -98,8 +99,8 @@ class Comparison:
         return self.same_protocol and self.same_index and not self.identical and not refuted
 
 
-def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
-    """Do these labs have one answer to one protocol?"""
+def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survivors] = ()) -> Comparison:
+    """Do these labs have one answer to one protocol? Files name the `survivors` of those that tell a digest of them."""
     bodies = [certificate.get("body", certificate) for certificate in certificates]  # a confirmation has no body apart
     for first, number in _repeats([body.get("private_commitment") for body in bodies]):
         raise BadUsage(
@@ -112,7 +113,11 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     indices = [None if each is None else each["index"] for each in answers]
     same_protocol = len(set(protocols)) == 1
     runs = [body for body in bodies if "answer" not in body]
-    common = _common(runs) if same_protocol and runs and all("proof" in body for body in runs) else None
+    check_every(survivors, runs)
+    common = None
+    if same_protocol and runs and all("proof" in body for body in runs):
+        places = [number for number, body in enumerate(bodies) if "answer" not in body]
+        common = _common([named(bodies[place], survivors, which=_which(place, bodies[place])) for place in places])
     if common is not None and common.answer is not None:
         indices = [index if "answer" in body else common.answer for index, body in zip(indices, bodies, strict=True)]
     same_index = len(set(indices)) == 1

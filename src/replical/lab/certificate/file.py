@@ -40,6 +40,7 @@ from replical.learners.plan import Condition, Plan
 from replical.learners.proof import Family
 from replical.learners.result import Proven, Result
 
+MOST_RANGES = 10_000  # of survivors that are named
 SCHEMA = "replical.certificate/1"
 FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
 PARTS = ("schema", "body", "digest", "provenance")
@@ -54,8 +55,8 @@ class RequiredBody(TypedDict):
     hypothesis: dict[str, Any] | None
     plan: dict[str, Any]
     shared: dict[str, Any]
-    survivors: HypothesisSet
-    kept: HypothesisSet
+    survivors: HypothesisSet | HypothesisDigest
+    kept: HypothesisSet | HypothesisDigest
     rounds: list[RoundPart]
     conditions: list[ConditionPart]
     labels: LabelCounts
@@ -92,6 +93,17 @@ class HypothesisSet(TypedDict):
 
     count: int
     ranges: list[list[int]]
+
+
+class HypothesisDigest(TypedDict):
+    """How many hypotheses there are, and the digest of a set of more than `MOST_RANGES` ranges."""
+
+    count: int
+    digest: str
+
+
+class NotNamed(Exception):
+    """Who survived would have to be known, and the certificate tells a digest alone."""
 
 
 class RoundPart(TypedDict):
@@ -293,12 +305,14 @@ def _growth_part(part: Part, registration: Mapping[str, Any] | None) -> GrowthPa
     return {"items": part.items, "fingerprint": part.fingerprint, "registration": digest}
 
 
-def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
+def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisSet | HypothesisDigest]:
     """Who is left, and whom the shared order chose from."""
     if not protocol.record.lists:
-        left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
+        left: Callable[[Protocol, Result], dict[str, HypothesisSet | HypothesisDigest]]
+        left = load(f"{protocol.record.family}:left")
         return left(protocol, result)
-    return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.survivors.indices)}
+    told = told_set(result.survivors.indices)
+    return {"survivors": told, "kept": told}
 
 
 def family_of(protocol: Protocol) -> Family:
@@ -355,6 +369,19 @@ def set_of(indices: Indices) -> HypothesisSet:
     return {"count": len(indices), "ranges": ranges}
 
 
+def told_set(indices: Indices) -> HypothesisSet | HypothesisDigest:
+    """A set as a certificate tells it: its ranges, or their digest where they are more than `MOST_RANGES`."""
+    whole = set_of(indices)
+    if len(whole["ranges"]) <= MOST_RANGES:
+        return whole
+    return {"count": whole["count"], "digest": digest_of_set(whole)}
+
+
+def digest_of_set(entry: Mapping[str, Any]) -> str:
+    """The digest of a set that `set_of` wrote."""
+    return fingerprint({"count": entry["count"], "ranges": entry["ranges"]})
+
+
 def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
     """The set that `set_of` wrote; anything else is refused."""
     ranges = ranges_of(entry, n)
@@ -364,6 +391,8 @@ def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
 def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
     """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included."""
     try:
+        if "digest" in entry and "ranges" not in entry:
+            raise NotNamed("the file tells how many survive and their digest, and does not name them")
         ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
         count = entry["count"]
     except (KeyError, TypeError, ValueError) as error:

@@ -52,6 +52,7 @@ from replical.lab.certificate.file import (
     shared_of,
     summary,
 )
+from replical.lab.certificate.survivors import Survivors, check_own
 from replical.lab.certificate.unchecked import (
     MADE_IN_PUBLIC,
     unchecked_fields,
@@ -78,8 +79,12 @@ def verify(
     journal: Journal | None = None,
     *,
     public: Path | None = None,
+    survivors: Survivors | None = None,
 ) -> Verification:
-    """Check a certificate as deeply as what is given allows; a `public` table shows whether it made the handicaps."""
+    """Check a certificate as deeply as what is given allows.
+
+    A `public` table shows whether it made the handicaps; a file of `survivors` names them where the certificate does not.
+    """
     checks, body = Checks(), certificate["body"]
     check_limits(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
@@ -90,6 +95,9 @@ def verify(
     if not readable:
         return checks.verification("self")
     protocol, level = Protocol.of(body["protocol"]), "self"
+    if survivors is not None:
+        check_own(survivors, body)
+        body = survivors.named_in(body)
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
     if public is not None and readable:

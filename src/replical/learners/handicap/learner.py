@@ -125,7 +125,7 @@ class Handicap:
             S = S.keep(stays)
             bets.keep(stays)
             m = bets.lead(m, plan.patience(int(S.indices[m])))
-        proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks)
+        proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe)
         return Result(
             hypothesis=int(S.indices[m]),
             unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),

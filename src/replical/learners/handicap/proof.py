@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
+from replical.core.text import count, listing
 from replical.learners.base import State, check_array
 from replical.learners.handicap.bets import Accounts, Bets, Block, Observation
 from replical.learners.handicap.handicaps import UNIT
@@ -32,6 +33,7 @@ PROVEN = "the answer is proven to be the ideal one"
 LABELLED = "of the items on which candidates differ at least as many were labelled as could not be"
 DIGITS = 10**6  # levels are rounded up to this
 MOST_COUNTED = 10_000  # candidates whose counts are told
+_NAMED = 3  # of survivors that nothing tells apart
 STEPS = 64  # of [0, ε] for excess_upper
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
 _FINEST = Decimal("0.001")
@@ -240,6 +242,7 @@ def conclude(
     units: Indices,
     asked: int,
     blocks: Blocks,
+    describe: Callable[[int], str],
 ) -> HandicapProof:
     """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all."""
     beta, h = float(plan["beta"]), int(S.indices[m])
@@ -265,7 +268,27 @@ def conclude(
         counts=history.counts,
         verdict=Verdict(certified=True),
     )
-    return proof if certified else replace(proof, verdict=_verdict(plan, proof, left=blocks.left))
+    if certified:
+        return proof
+    alike = copies(S, m, bets.c)
+    names = listing([describe(each) for each in alike[:_NAMED].tolist()], len(alike))
+    return replace(proof, verdict=_verdict(plan, proof, left=blocks.left, alike=len(alike), names=names))
+
+
+def copies(S: VersionSpace, m: int, c: Indices) -> Indices:
+    """Members of S that nothing tells from the `m`-th: they say the same on the whole pool and have its handicap.
+
+    Examples
+    --------
+    >>> from replical import Thresholds
+    >>> S = VersionSpace.whole(Thresholds(5), np.array([0, 3]), np.ones(2, dtype=np.int64))
+    >>> copies(S, 1, np.zeros(5, dtype=np.int64)).tolist(), copies(S, 1, np.arange(5)).tolist()
+    ([1, 2, 3], [])
+    """
+    equal = c == c[m]
+    if np.count_nonzero(equal) > 1:
+        equal &= S.distances(int(S.indices[m])) == 0
+    return S.indices[equal] if np.count_nonzero(equal) > 1 else S.indices[:0]
 
 
 def _doubt(bets: Bets, m: int, beta: float) -> float:
@@ -293,8 +316,11 @@ def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int |
     return ceil(most / unit) * unit
 
 
-def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None) -> Verdict:
-    """Why the answer is not proven, and what would help; `left` items were not looked at."""
+def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None, alike: int, names: str) -> Verdict:
+    """Why the answer is not proven, and what would help; `left` items were not looked at.
+
+    So many survivors are `alike`, as nothing tells them apart; these are their `names`.
+    """
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
@@ -305,8 +331,21 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None) -> V
         ways.append(f"{'' if ways else 'roughly '}{proof.items_left - left:,} more items")
     more = f"{' and '.join(ways)} (it may be several times as many)" if ways else "more labels"
     order = [] if plan.source == "order" else ["a public order of preference"]
+    why, items = f"{end} before one candidate was left: the answer is one of", count(proof.scanned, "item")
+    apart = f"never differed on {items} and have one handicap, so no label tells them apart"
+    helps = ["items on which they differ", "a protocol with one of them alone if they are the same"]
+    if alike == proof.survivors:
+        which = "two" if alike == 2 else f"{alike:,}"
+        why = f"{why} these {which}, {names}, which {apart}"
+        return Verdict(certified=False, why=why, helps=", ".join([*helps, "or a public order of preference"]))
+    if alike:
+        return Verdict(
+            certified=False,
+            why=f"{why} {proof.survivors:,}; of these {names} {apart}",
+            helps=", ".join([more, *helps, *order, "or a larger epsilon"]),
+        )
     return Verdict(
         certified=False,
-        why=f"{end} before one candidate was left: the answer is one of {proof.survivors:,}",
+        why=f"{why} {proof.survivors:,}",
         helps=", ".join([more, *order, "or a larger epsilon"]),
     )
