@@ -21,6 +21,7 @@ from replical.errors import BadUsage, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
+from replical.learners.paper.boosting import BoostedResult
 from replical.learners.result import Proof, Result
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Setup, prepare
@@ -171,7 +172,7 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
 
 def _lab(world: World, lab: Lab) -> dict[str, Any]:
     result = lab.result
-    boosting = None if result.boosting is None else asdict(result.boosting)
+    boosting = asdict(result.boosting) if isinstance(result, BoostedResult) else None
     if boosting is not None and boosting["frequency"] is not None:
         boosting["frequency"] = float(boosting["frequency"])
     return {
@@ -193,14 +194,14 @@ def _proof_figures(proof: Proof | None) -> dict[str, Any] | None:
 
 def _proof(result: Result) -> str:
     """What a lab proved about its own replicability, in a sentence."""
-    verdict, proven = result.verdict, result.proven
+    verdict, proven = result.verdict, result.proof
     if verdict is None or proven is None:
         return ""
     if verdict.certified:
         bound = at_most(proven.rho_proven)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
         return f" Certified: the chance that {DIFFER} is at most {bound}.{also}"
-    return f" {uncertified_words(verdict, result)}"
+    return f" {uncertified_words(verdict)}"
 
 
 def _all_pairs(

@@ -41,8 +41,7 @@ from replical.lab.confirmation import SCHEMA, candidate, check_fresh, claim_of, 
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import Session
-from replical.learners.handicap.confirm import Confirm
-from replical.learners.result import Confirmation
+from replical.learners.handicap.confirm import Confirm, Confirmation
 from replical.worlds.forecast import DRAWS, ConfirmForecast, forecast_confirmation
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
@@ -133,7 +132,7 @@ def confirm_command(
         content = publish(session)
         write(content, out)
         _say_outcome(session, content, lab_journal.where, out, forecast, as_json=as_json)
-        if before not in (None, "undecided", session.conclusion):
+        if before not in (None, "undecided", session.result.conclusion):
             notes.print(f"The outcome has changed: it was {before}.", markup=False)
     return CODES[content["outcome"]]
 
@@ -233,8 +232,8 @@ def _say_outcome(
         told = {"status": "done"} | {key: content[key] for key in (*keys, "protocol_fingerprint")}
         answer(told | _forecast_payload(forecast) | {"journal": journal, "confirmation": str(out)})
         return
-    found = session.result.confirmation
-    assert found is not None, "the session of a confirmation"
+    found = session.result.proof
+    assert isinstance(found, Confirmation), "the session of a confirmation"
     for sentence in _outcome_words(session, found):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)

@@ -14,15 +14,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, cast
 
-from replical.core.canonical import Json, fingerprint, is_digest
+from msgspec import Struct
+
+from replical.core.canonical import Json, fingerprint
 from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.errors import BadCertificate, BadJournal, BadTable
 from replical.lab.certificate import file as certificates
 from replical.lab.certificate.checks import Checks, Verification, check_seal, index_of
-from replical.lab.certificate.file import TranscriptPart, keys, provenance, read_as, transcript_digest
+from replical.lab.certificate.file import provenance, read_as, transcript_digest
+from replical.lab.certificate.schema import Count, Digest, Labels, Transcript, wrong_shape
 from replical.lab.certificate.unchecked import not_checkable, unchecked_at
 from replical.lab.certificate.verify import check_limits, verify
 from replical.lab.journal.journal import Journal
@@ -30,61 +33,62 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
-from replical.lab.sessions.session import LabelCounts, Session
-from replical.learners.handicap.confirm import ConfirmPlan, confirm_plan
+from replical.lab.sessions.session import Session
+from replical.learners.handicap.confirm import Confirmation, ConfirmPlan, Outcome, confirm_plan
 from replical.learners.proof import same
 
 SCHEMA = "replical.confirm/1"
 
 
-class ConfirmationBody(TypedDict):
-    """Everything that is digested, beside the schema."""
+class ConfirmationBody(Struct, forbid_unknown_fields=True):
+    """Everything that is digested."""
 
+    schema: str
     answer: CandidatePart
-    outcome: str
+    outcome: Outcome
     margin: float
     level: float
     against: CandidatePart | None
-    labels: LabelCounts
-    batch: int
-    max_labels: int | None
+    labels: Labels
+    batch: Count
+    max_labels: Count | None
     pool: ItemsPart
     certificate: CertificatePart
     protocol: dict[str, Any]
-    protocol_fingerprint: str
-    class_fingerprint: str
-    private_commitment: str
-    transcript: TranscriptPart
-    runs_in_journal: int
+    protocol_fingerprint: Digest
+    class_fingerprint: Digest
+    private_commitment: Digest
+    transcript: Transcript
+    runs_in_journal: Count
 
 
-class CandidatePart(TypedDict):
+class CandidatePart(Struct, forbid_unknown_fields=True):
     """A hypothesis, by index and in words."""
 
-    index: int
+    index: Count
     name: str
 
 
-class ItemsPart(TypedDict):
+class ItemsPart(Struct, forbid_unknown_fields=True):
     """The lab's items, without saying what they are: how many, their fingerprint, and how many were looked at.
 
     ``unlabelled`` of those looked at would have been asked if anybody could label them.
     """
 
-    items: int
-    fingerprint: str
-    scanned: int
-    unlabelled: int
+    items: Count
+    fingerprint: Digest
+    scanned: Count
+    unlabelled: Count
 
 
-class CertificatePart(TypedDict):
+class CertificatePart(Struct, forbid_unknown_fields=True):
     """The certificate whose answer it is, and the pool that was computed on."""
 
-    digest: str
-    pool_fingerprint: str
+    digest: Digest
+    pool_fingerprint: Digest
 
 
-PARTS = ("schema", *ConfirmationBody.__annotations__, "digest", "provenance")
+PARTS = (*ConfirmationBody.__struct_fields__, "digest", "provenance")
 
 
 def claim_of(
@@ -150,11 +154,11 @@ def publish(session: Session) -> dict[str, Any]:
     return {**content, "digest": digest, "provenance": provenance(digest, session.journal.head)}
 
 
-def body_of(session: Session) -> ConfirmationBody:
+def body_of(session: Session) -> dict[str, Any]:
     """Everything that is digested, beside the schema."""
     protocol, lab, ledger, claim = session.protocol, session.lab, session.ledger, session.claim
-    found = session.result.confirmation
-    assert found is not None, "the session of a confirmation"
+    found = session.result.proof
+    assert isinstance(found, Confirmation), "the session of a confirmation"
     assert claim is not None, "the session of a confirmation"
     return {
         "answer": candidate(session, found.hypothesis),
@@ -181,7 +185,7 @@ def body_of(session: Session) -> ConfirmationBody:
     }
 
 
-def candidate(session: Session, h: int) -> CandidatePart:
+def candidate(session: Session, h: int) -> dict[str, Any]:
     """A hypothesis of the session's class."""
     return {"index": h, "name": session.protocol.recipe.describe(h)}
 
@@ -258,30 +262,11 @@ def _check_levels(checks: Checks, content: Mapping[str, Any], lab: LabPool | Non
     return "journal"
 
 
-_PARTS = {
-    "answer": CandidatePart, "labels": LabelCounts, "pool": ItemsPart, "certificate": CertificatePart,
-    "transcript": TranscriptPart,
-}  # fmt: skip
-
-
 def _check_shape(content: Mapping[str, Any]) -> str | None:
-    for name, part in _PARTS.items():
-        if set(content[name]) != keys(part):
-            return f"{name} has other parts than it must have"
-    if content["against"] is not None and set(content["against"]) != keys(CandidatePart):
-        return "against has other parts than it must have"
-    digests = [content[name] for name in ("private_commitment", "protocol_fingerprint", "class_fingerprint")]
-    digests += [content["pool"]["fingerprint"], content["transcript"]["digest"], *content["certificate"].values()]
-    if not all(is_digest(each) for each in digests):
-        return "a digest is written sha256:<64 hex digits>"
+    if wrong := wrong_shape(digest_content(content), ConfirmationBody):
+        return wrong
     if content["pool"]["fingerprint"] == content["certificate"]["pool_fingerprint"]:
         return "the answer was computed on these items, so they cannot confirm it"
-    if content["outcome"] not in ("confirmed", "refuted", "undecided"):
-        return "the outcome is confirmed, refuted or undecided"
-    counts = [*content["labels"].values(), *(content["pool"][key] for key in ("items", "scanned", "unlabelled"))]
-    counts += [content["transcript"]["entries"], content["runs_in_journal"]]
-    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
-        return "counts are whole numbers of at least 0"
     return None
 
 

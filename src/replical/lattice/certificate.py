@@ -7,85 +7,176 @@ recomputed; what no labels can have led to is found out. A check returns nothing
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, cast
 
 import numpy as np
+from msgspec import Meta, Struct, to_builtins
 from numpy.typing import NDArray
 
 from replical.classes.base import size_of
-from replical.lab.certificate.checks import (
-    Checks,
-    check_counts,
-    check_hypothesis,
-    check_summary,
-    index_of,
-)
-from replical.lab.certificate.file import EnclosingPart, HypothesisSet, condition_part, shared_of
-from replical.lab.protocol import Protocol
+from replical.classes.recipe import Recipe
+from replical.core.text import about, at_most, confidence, count, two_of
+from replical.lab.certificate.checks import check_hypothesis, index_of
+from replical.lab.certificate.file import condition_part
 from replical.lattice.cones import cells_of, crossings_of
-from replical.lattice.learner import CONTRADICTED, SEPARABLE, own_conditions
+from replical.lattice.learner import ACCURATE, CONTRADICTED, ENCLOSED, SEPARABLE, LatticeProof, own_conditions
 from replical.lattice.linear import Linear
 from replical.lattice.plan import LatticePlan
-from replical.learners.proof import is_count, is_number, same
-from replical.learners.result import Enclosing, Result
+from replical.learners.proof import Belief, Claim, Family, Published, Step, is_count, is_number, same
+from replical.learners.result import Result
 
+Count = Annotated[int, Meta(ge=0)]
 _ROOM = 1e-3  # by which doubles and the lattice's axes may be off
 
 
-def left(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
-    """How many cells are left, and the one chosen."""
-    assert result.hypothesis is not None, "Lattice always has an answer"
-    assert result.enclosing is not None, "and says whether it is enclosed"
-    return cells_left(protocol, result.hypothesis, result.enclosing.axes)
+class Part(Struct, tag_field="family", tag="lattice", forbid_unknown_fields=True):
+    """What a run of Lattice knows: its cell and the direction in the middle of it, and what is left, in cells an axis.
+
+    ``axes``, ``wrong`` and ``open`` are null where labels may be wrong; ``axes`` also where nothing bounds what is left.
+    """
+
+    enclosed: bool
+    cell: list[int]
+    direction: list[float]
+    axes: list[tuple[float, float]] | None
+    wrong: Count | None
+    open: Count | None
+    rho_predicted: float
 
 
-def cells_left(protocol: Protocol, h: int, axes: Sequence[tuple[float, float]] | None) -> dict[str, HypothesisSet]:
-    """How many cells are left between such bounds, listed where that is the answer alone; and the answer `h`."""
-    count = size_of(protocol.recipe.C) if axes is None else cells_of(axes)
-    answer: HypothesisSet = {"count": 1, "ranges": [[h, h]]}
-    return {"survivors": answer if count == 1 else {"count": count, "ranges": []}, "kept": answer}
+class LatticeFamily(Family):
+    """The cell of a lattice, and how far the directions reach that contradict no label."""
+
+    Part = Part
+    lists = False
+    told = (ENCLOSED, ACCURATE, SEPARABLE)
+
+    def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
+        """What a run knows, as it is written; an estimate in six digits, as the last bits are those of a machine."""
+        return _part(recipe, _proof_of(result))
+
+    def survivors_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
+        """How many cells are left."""
+        assert result.hypothesis is not None, "Lattice always has an answer"
+        return cells_left(recipe, result.hypothesis, _proof_of(result).axes)
+
+    def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
+        """What the file alone shows; there is no list, so nothing is as usual."""
+        body, protocol = claim.body, claim.protocol
+        yield Step("the hypothesis is a cell of the lattice", lambda: check_hypothesis(body, protocol), needed=True)
+        yield Step("the bounds along the axes are bounds", lambda: _axes(body, protocol), needed=True)
+        yield Step("cell and direction are those of the hypothesis", lambda: _cell(body, protocol), needed=True)
+        yield Step("cells that are left follow from the bounds", lambda: _left(body, protocol))
+        yield Step("the rounds follow the plan and are possible", lambda: _rounds(body, protocol))
+        yield Step("every condition is recomputed", lambda: _conditions(body, protocol))
+        yield Step("what is proven is what is certified", lambda: _levels(body, protocol))
+        yield Step("the error is that of the items told", lambda: _error(body, protocol))
+
+    def beliefs(self, claim: Claim) -> Iterator[Belief]:
+        """What only labels show."""
+        yield Belief(
+            "the labels leave directions within these bounds",
+            *(f"proof.{key}" for key in ("enclosed", "cell", "direction", "axes", "wrong", "open")),
+            "hypothesis",
+            "certified",
+            "rho_proven",
+            "answer_error",
+            "verdict",
+            "conditions",
+        )
+        if not claim.part["enclosed"]:
+            yield Belief("the prediction of rho", "proof.rho_predicted")
+
+    def facts(self, claim: Claim) -> dict[str, str]:
+        """The cell of a lattice, its direction, and what is proven or predicted of agreement."""
+        part, error, rho = claim.part, claim.body["answer_error"], claim.body["rho_proven"]
+        left = claim.body["survivors"]["count"]
+        cells = f"about 10^{len(str(left)) - 1} cells" if left > 10**6 else count(left, "cell")
+        differ = "nothing" if rho >= 1 else f"labs differ with probability at most {at_most(rho, 4)}"
+        facts = {
+            "cell of the lattice": " ".join(map(str, part["cell"])),
+            "direction": " ".join(f"{each:.6f}" for each in part["direction"]),
+            "left by the labels": cells,
+            "proven": "all labs that are certified in this way have this cell" if part["enclosed"] else differ,
+        }
+        if not part["enclosed"]:
+            predicted = about(part["rho_predicted"], 4)
+            facts["predicted"] = f"labs differ with probability {predicted}: an estimate, no proof"
+        if claim.body["certified"] and error is not None:
+            facts["error"] = f"at most {at_most(error['high'], 4)}, at level {error['level']:g}"
+        return facts
+
+    def promise(self, claim: Claim) -> str:
+        """Surely, where all that is left lies in one cell."""
+        return f"{_ENCLOSED}, {_SUPPOSED}" if claim.part["enclosed"] else super().promise(claim)
+
+    def error_words(self, result: Result, protocol: Published) -> str:
+        """How often the answer errs, as far as it is proven: where not all is in one cell the lab may have another rule."""
+        found, error = _proof_of(result), result.answer_error
+        level = 1.0 if error is None else error.level + found.rho_proven / _lattice(protocol)[1].labs
+        if error is None or found.rho_proven >= 1 or level >= 1:
+            return "Error: no bound is proven."
+        return f"Error: at most {at_most(error.high, 4)} {_SUPPOSED}, with confidence {confidence(level)}."
+
+    def proof_words(self, result: Result, protocol: Published) -> str:
+        """Certified or not: what that means, or why not, what would help, and what is predicted."""
+        found, verdict = _proof_of(result), _proof_of(result).verdict
+        if verdict.certified and found.enclosed:
+            return f"Certified: {_ENCLOSED}, {_SUPPOSED}."
+        if verdict.certified:
+            differ = f"{two_of(_lattice(protocol)[1].labs)} both prove this much and have different answers"
+            return f"Certified: the chance that {differ} is at most {at_most(found.rho_proven)}, {_SUPPOSED}."
+        told = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
+        if found.enclosed:
+            return told
+        return f"{told} Predicted, not proven: another lab differs with probability {about(found.rho_predicted)}."
+
+    def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
+        """The cell, and where nothing contradicts how far the directions reach that are left."""
+        found = _proof_of(result)
+        cell = f"The answer is cell {' '.join(map(str, found.cell))} of the lattice"
+        if found.axes is None:
+            yield f"{cell}; how far other directions reach is not known."
+        else:
+            yield f"{cell}; directions that contradict no label lie in {count(cells_of(found.axes), 'cell')}."
 
 
-def part(protocol: Protocol, result: Result) -> EnclosingPart:
-    """What a run of Lattice knows, as it is written."""
-    assert result.enclosing is not None, "every run ends with it"
-    return _part(protocol, result.enclosing)
+FAMILY = LatticeFamily()
+_SUPPOSED = "if some half-space makes no error"
+_ENCLOSED = (
+    "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true return this "
+    "very rule, surely"
+)
 
 
-def _part(protocol: Protocol, found: Enclosing) -> EnclosingPart:
-    C = protocol.recipe.C
+def cells_left(recipe: Recipe, h: int, axes: Sequence[tuple[float, float]] | None) -> Mapping[str, Any]:
+    """How many cells are left between such bounds, listed where that is the answer `h` alone."""
+    left = size_of(recipe.C) if axes is None else cells_of(axes)
+    return {"count": left, "ranges": [[h, h]] if left == 1 else []}
+
+
+def _proof_of(result: Result) -> LatticeProof:
+    assert isinstance(result.proof, LatticeProof), "every run of Lattice ends with it"
+    return result.proof
+
+
+def _part(recipe: Recipe, found: LatticeProof) -> dict[str, Any]:
+    C = recipe.C
     assert isinstance(C, Linear), "whose cells they are"
-    return {
-        "enclosed": found.enclosed,
-        "cell": list(found.cell),
-        "direction": C.normal(C.number(found.cell)).tolist(),
-        "axes": None if found.axes is None else [list(each) for each in found.axes],
-        "wrong": found.wrong,
-        "open": found.open,
-    }
+    part = Part(
+        enclosed=found.enclosed,
+        cell=list(found.cell),
+        direction=C.normal(C.number(found.cell)).tolist(),
+        axes=None if found.axes is None else list(found.axes),
+        wrong=found.wrong,
+        open=found.open,
+        rho_predicted=round(found.rho_predicted, 6),
+    )
+    return cast(dict[str, Any], to_builtins(part))
 
 
-def by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
-    """What the file alone shows of a run on a lattice; was it fit to be read on?"""
-    readable = checks("the hypothesis is a cell of the lattice", lambda: check_hypothesis(body, protocol))
-    readable &= checks("cell and direction are those of the hypothesis", lambda: _cell(body, protocol))
-    readable &= checks("the bounds along the axes are bounds", lambda: _axes(body, protocol))
-    if not readable:
-        return False
-    told = body["shared"]
-    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, index_of(body))))
-    checks("cells that are left follow from the bounds", lambda: _left(body, protocol))
-    checks("the summary counts every item", lambda: check_summary(body, protocol))
-    checks("labels, skips and rounds add up", lambda: check_counts(body, protocol))
-    checks("the rounds follow the plan and are possible", lambda: _rounds(body, protocol))
-    checks("every condition is recomputed", lambda: _conditions(body, protocol))
-    checks("what is proven is what is certified", lambda: _proof(body, protocol))
-    checks("the error is that of the items told", lambda: _error(body, protocol))
-    return True
-
-
-def _lattice(protocol: Protocol) -> tuple[Linear, LatticePlan]:
+def _lattice(protocol: Published) -> tuple[Linear, LatticePlan]:
     C, plan = protocol.recipe.C, protocol.plan
     assert isinstance(C, Linear), "asked of lattices only"
     assert isinstance(plan, LatticePlan), "asked of lattices only"
@@ -97,18 +188,18 @@ def _noisy(body: Mapping[str, Any]) -> bool:
     return any(each["name"] == SEPARABLE for each in body["conditions"])
 
 
-def _enclosing(body: Mapping[str, Any], protocol: Protocol) -> Enclosing:
+def _recomputed(body: Mapping[str, Any], protocol: Published) -> LatticeProof:
     """What the run knew, as far as it follows from the bounds, the counts and whether all is in one cell."""
-    (_, plan), part = _lattice(protocol), body["enclosing"]
+    (_, plan), part = _lattice(protocol), body["proof"]
     axes = None if part["axes"] is None else tuple((low, high) for low, high in part["axes"])
     crossed = 1.0 if axes is None else crossings_of(axes)
     rho = 0.0 if part["enclosed"] else 1.0 if _noisy(body) else plan.rho_proven(crossed)
     accurate = not _noisy(body) and _most(body, plan) <= plan.epsilon
-    return Enclosing(
+    return LatticeProof(
         enclosed=part["enclosed"],
         certified=rho <= plan.rho and accurate,
         rho_proven=rho,
-        rho_predicted=body["rho_predicted"],
+        rho_predicted=part["rho_predicted"],
         crossings=crossed,
         cell=tuple(part["cell"]),
         accurate=accurate,
@@ -120,19 +211,19 @@ def _enclosing(body: Mapping[str, Any], protocol: Protocol) -> Enclosing:
 
 def _most(body: Mapping[str, Any], plan: LatticePlan) -> float:
     """The bound on the answer's error that follows from the items told."""
-    part = body["enclosing"]
+    part = body["proof"]
     return plan.error_at_most(part["wrong"] + part["open"], body["pool"]["items"])
 
 
-def _cell(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _cell(body: Mapping[str, Any], protocol: Published) -> str | None:
     """Are cell and direction those of the answer's number, and does a half-space lie in the cell?"""
     C, _ = _lattice(protocol)
-    part, cell = body["enclosing"], C.cell_of(index_of(body) or 0)
+    part, cell = body["proof"], C.cell_of(index_of(body) or 0)
     if wrong := same(part["cell"], list(cell)):
         return wrong
     if not _holds_a_direction(C, np.add(cell, [[0.0], [1.0]])):
         return "no direction lies in this cell"
-    return same(part["direction"], _part(protocol, _enclosing(body, protocol))["direction"])
+    return same(part["direction"], _part(protocol.recipe, _recomputed(body, protocol))["direction"])
 
 
 def _holds_a_direction(C: Linear, ends: NDArray[np.float64]) -> bool:
@@ -142,10 +233,10 @@ def _holds_a_direction(C: Linear, ends: NDArray[np.float64]) -> bool:
     return math.hypot(*nearest) <= 1 + _ROOM and math.hypot(*np.abs(walls).max(axis=0)) >= 1 - _ROOM
 
 
-def _axes(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _axes(body: Mapping[str, Any], protocol: Published) -> str | None:
     """Are there bounds and counts of errors where nothing contradicts, in six digits, around the answer's cell?"""
     C, plan = _lattice(protocol)
-    part = body["enclosing"]
+    part = body["proof"]
     axes, wrong, unknown, items = part["axes"], part["wrong"], part["open"], body["pool"]["items"]
     if not isinstance(part["enclosed"], bool):
         return "everything lies in one cell or it does not"
@@ -175,13 +266,12 @@ def _six_digits(value: Any) -> bool:
     return is_number(value) and math.isfinite(value) and round(value, 6) == value
 
 
-def _left(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    """Survivors are the cells between the bounds, kept is the answer."""
-    told = cells_left(protocol, index_of(body) or 0, body["enclosing"]["axes"])
-    return same({key: body[key] for key in told}, told)
+def _left(body: Mapping[str, Any], protocol: Published) -> str | None:
+    """Survivors are the cells between the bounds."""
+    return same(body["survivors"], cells_left(protocol.recipe, index_of(body) or 0, body["proof"]["axes"]))
 
 
-def _rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _rounds(body: Mapping[str, Any], protocol: Published) -> str | None:
     """Items one by one while nothing contradicts; at least one label for each coordinate before anything is bounded."""
     C, plan = _lattice(protocol)
     rounds, items, asked = body["rounds"], body["pool"]["items"], body["labels"]["asked"]
@@ -195,13 +285,13 @@ def _rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return f"round {each['round']}: the plan asks for one label per round"
     if rounds and rounds[0]["survivors"] != C.size:
         return "the first round begins with another number of cells than the lattice has"
-    if body["enclosing"]["axes"] is not None and asked < C.d - 1:
+    if body["proof"]["axes"] is not None and asked < C.d - 1:
         return f"{asked} labels bound no direction with {C.d} coordinates"
-    if body["enclosing"]["enclosed"] and asked < C.d:
+    if body["proof"]["enclosed"] and asked < C.d:
         return f"{asked} labels put no direction with {C.d} coordinates into one cell"
-    if single and body["enclosing"]["axes"] is not None:
+    if single and body["proof"]["axes"] is not None:
         # At least so many labels follow from others; of these the plan checks some, beside d - 1 that bound anything.
-        known = items - body["enclosing"]["open"] - body["labels"]["skipped"]
+        known = items - body["proof"]["open"] - body["labels"]["skipped"]
         checks = min(plan.checks, known - (C.d - 1))
         if asked - (C.d - 1) < checks:
             return f"{asked} labels are fewer than bound the directions and check the answer {checks} times"
@@ -211,9 +301,9 @@ def _rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     )
 
 
-def _conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _conditions(body: Mapping[str, Any], protocol: Published) -> str | None:
     C, plan = _lattice(protocol)
-    part = body["enclosing"]
+    part = body["proof"]
     if _noisy(body):
         return same(body["conditions"], [condition_part(each) for each in (*plan.conditions, CONTRADICTED)])
     cells = C.size if part["axes"] is None else cells_of(part["axes"])
@@ -221,27 +311,27 @@ def _conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return same(body["conditions"], [condition_part(each) for each in (*plan.conditions, *own)])
 
 
-def _proof(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _levels(body: Mapping[str, Any], protocol: Published) -> str | None:
     """ρ follows from the bounds, what is certified from it and from the error; the verdict has words if it is not."""
-    found, verdict = _enclosing(body, protocol), body["verdict"]
-    claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], verdict["certified"])
-    if wrong := same(claim, (found.certified, found.certified, found.rho_proven, found.certified)):
+    found, verdict = _recomputed(body, protocol), body["verdict"]
+    claim = (body["certified"], body["rho_proven"], verdict["certified"])
+    if wrong := same(claim, (found.certified, found.rho_proven, found.certified)):
         return wrong
     words = [verdict["why"], verdict["helps"]]
     if not all(isinstance(each, str) and (each == "") == found.certified for each in words):
         return "a verdict says in words why and what helps, if something is missing"
-    predicted = body["rho_predicted"]
+    predicted = body["proof"]["rho_predicted"]
     if not (is_number(predicted) and round(predicted, 6) == predicted):
         return "the prediction of rho has six digits"
     return same(predicted, 0.0) if found.enclosed else None
 
 
-def _error(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _error(body: Mapping[str, Any], protocol: Published) -> str | None:
     """Estimate and bound follow from the items that the answer errs on, surely or perhaps."""
     _, plan = _lattice(protocol)
     if _noisy(body):
         return same(body["answer_error"], None)
-    part, items = body["enclosing"], body["pool"]["items"]
+    part, items = body["proof"], body["pool"]["items"]
     return same(
         body["answer_error"],
         {

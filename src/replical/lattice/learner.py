@@ -28,7 +28,7 @@ Reference: ours, docs/claims/lattice.md.
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -42,7 +42,7 @@ from replical.lattice.linear import Floats, Linear
 from replical.lattice.plan import LatticePlan
 from replical.learners.base import Conversation, check_plan
 from replical.learners.plan import Condition
-from replical.learners.result import AnswerError, Enclosing, Result, Verdict
+from replical.learners.result import AnswerError, Result, Verdict
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 
@@ -78,7 +78,7 @@ class Lattice:
     ...     y = KnownLabels(C, (X @ [.6, .64, .48] >= 0).astype(int))
     ...     return learn(learner, Pool(C, X, PrivateRandomness.simulated("doctest", name)), y, string)
     >>> one, two = lab(1), lab(2)
-    >>> one.describe(C), one.hypothesis == two.hypothesis, one.labels, two.labels, one.proven.rho_proven
+    >>> one.describe(C), one.hypothesis == two.hypothesis, one.labels, two.labels, one.proof.rho_proven
     ('1 if 0.628 x0 + 0.601 x1 + 0.483 x2 >= 0 else 0', True, 34, 33, 0.0)
     """
 
@@ -141,7 +141,7 @@ class Lattice:
         C, h = V.C, int(V.indices[0])
         axes = None if reach is None else axes_of(C, reach)
         crossed = 1.0 if axes is None else crossings_of(axes)
-        proven = 0.0 if enclosed else plan.rho_proven(crossed)
+        rho = 0.0 if enclosed else plan.rho_proven(crossed)
         wrong, open_ = _errors(V, pool)
         items = len(pool.items)
         high = plan.error_at_most(wrong + open_, items)
@@ -149,10 +149,10 @@ class Lattice:
             estimate=(wrong + open_ / 2) / items, low=0.0, high=high, level=float(plan["delta"]), of="error", labels=0
         )
         accurate = high <= plan.epsilon
-        enclosing = Enclosing(
+        proof = LatticeProof(
             enclosed=enclosed,
-            certified=proven <= plan.rho and accurate,
-            rho_proven=proven,
+            certified=rho <= plan.rho and accurate,
+            rho_proven=rho,
             rho_predicted=0.0 if enclosed else differ_estimate(V),
             crossings=crossed,
             cell=C.cell_of(h),
@@ -160,6 +160,7 @@ class Lattice:
             axes=axes,
             wrong=wrong,
             open=open_,
+            answer_error=error,
         )
         return Result(
             hypothesis=h,
@@ -169,10 +170,63 @@ class Lattice:
                 *plan.conditions,
                 *own_conditions(plan, C.size if axes is None else cells_of(axes), high, enclosed=enclosed),
             ),
-            enclosing=enclosing,
-            verdict=verdict_of(plan, enclosing),
-            measured=error,
+            proof=replace(proof, verdict=verdict_of(plan, proof)),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatticeProof:
+    """What a lab knows at the end of a run of Lattice.
+
+    Attributes
+    ----------
+    enclosed
+        Do all directions that contradict no label lie in one cell? Then every lab of which that is true has this cell.
+    certified
+        Is rho_proven at most ρ, and the answer's error proven to be at most ε?
+    rho_proven
+        Two labs both prove this much *and* differ with at most this probability; 0 where enclosed.
+    rho_predicted
+        An estimate of how often two labs with such labels differ, not a bound.
+    crossings
+        With what probability the walls of a fresh lattice run through the directions that are left, at most.
+    cell
+        The answer, one whole number an axis of the lattice.
+    accurate
+        Is the error proven to be at most ε?
+    axes
+        Between which numbers of cells the directions that are left lie along each axis, rounded outwards; None where
+        nothing bounds them, or labels may be wrong.
+    wrong, open
+        Items on which the answer surely errs, and those of which that cannot be known; None where labels may be wrong.
+    answer_error
+        A bound on how often the answer errs; None where nothing is proven of it.
+    verdict
+        In words.
+    """
+
+    enclosed: bool
+    certified: bool
+    rho_proven: float
+    rho_predicted: float
+    crossings: float
+    cell: tuple[int, ...]
+    accurate: bool
+    axes: tuple[tuple[float, float], ...] | None = None
+    wrong: int | None = None
+    open: int | None = None
+    answer_error: AnswerError | None = None
+    verdict: Verdict = Verdict(certified=False)
+
+    @property
+    def outcome(self) -> None:
+        """The run was to find an answer."""
+        return None
+
+    @property
+    def scanned(self) -> None:
+        """Any item may have been looked at."""
+        return None
 
 
 @dataclass
@@ -217,7 +271,7 @@ def own_conditions(plan: LatticePlan, cells: int, high: float, *, enclosed: bool
     )
 
 
-def verdict_of(plan: LatticePlan, found: Enclosing) -> Verdict:
+def verdict_of(plan: LatticePlan, found: LatticeProof) -> Verdict:
     """What is proven or missing, in words."""
     if found.certified:
         return Verdict(certified=True)
@@ -285,7 +339,7 @@ def _ask(items: Indices, V: Cone) -> Query:
 
 
 def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
-    enclosing = Enclosing(
+    proof = LatticeProof(
         enclosed=False,
         certified=False,
         rho_proven=1.0,
@@ -293,14 +347,14 @@ def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
         crossings=1.0,
         cell=V.C.cell_of(h),
         accurate=False,
+        verdict=noisy_verdict(plan),
     )
     return Result(
         hypothesis=h,
         unrounded=h,
         V=V,
         conditions=(*plan.conditions, CONTRADICTED),
-        enclosing=enclosing,
-        verdict=noisy_verdict(plan),
+        proof=proof,
     )
 
 

@@ -80,7 +80,7 @@ class Record:
     grows_with
         What its labels grow with, for noiseless and for noisy labels: why a bill is beyond anybody's means.
     family
-        The module that writes and checks the part of a certificate that is its own; empty where there is none.
+        What certificates, pages and sentences say of its runs (`replical.learners.proof.Family`).
     paper, tight
         The functions that make its plans; None where there is no such plan.
     needs, options, paper_options
@@ -114,7 +114,7 @@ class Record:
     abstains: bool = False
     extends: bool = False
     grows_with: tuple[str, str] = (_LABELS, _LABELS)
-    family: str = ""
+    family: str = "replical.learners.proof:PLAIN"
     parent: str | None = None
     bounds: Bounds = Bounds()
     instead: str | None = None
@@ -297,7 +297,7 @@ _HANDICAP = Record(
     infers=True,
     paper=None,
     tight="replical.learners.handicap.plan:handicap",
-    family="replical.learners.handicap.certificate",
+    family="replical.learners.handicap.certificate:FAMILY",
     needs=frozenset({"rho"}),
     options=frozenset({"a", "b", "batch", "labs", "nu"}),
     parent="a2",
@@ -349,7 +349,7 @@ UNLISTED: dict[str, Record] = {
         certifies=True,
         lists=False,
         shrinks=False,  # how far the directions reach that are left is not computed after every label
-        family="replical.lattice.certificate",
+        family="replical.lattice.certificate:FAMILY",
         paper=None,
         tight="replical.lattice.plan:lattice",
         needs=frozenset({"rho"}),

@@ -1,10 +1,7 @@
-"""What a run proves, and how others check it: the one interface between learners that prove something and certificates.
+"""What a run proves, and how others check and read it: the one interface between learners and certificates.
 
-A family is the module that a learner's record names. It has
-
-- ``Part``, the keys of the part of a certificate that is its own, and ``part_of(proof)``, which writes it;
-- ``conditions(claim)``, the learner's own conditions, computed again;
-- ``tests(claim)``, what the file alone shows, and ``beliefs(claim)``, what only labels show.
+A learner's record names its `Family`: what it publishes beside what everybody does, how that is checked, and in which words
+it is told. The class itself is the family of learners that prove nothing of their own runs.
 """
 
 from __future__ import annotations
@@ -13,15 +10,65 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.recipe import Recipe
+from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
-from replical.learners.plan import Condition, Plan
+from replical.core.ranges import told_set
+from replical.core.text import about, at_least, at_most, confidence, count, two_of
+from replical.learners.catalogue import Record, load
+from replical.learners.plan import Condition, Plan, RunReport
+from replical.learners.result import AnswerError, Result
 
 Test = Callable[[], str | None]  # what is wrong, in a sentence, or nothing
+
+
+class Step(NamedTuple):
+    """One check of a certificate; where it is `needed` and fails, nothing more can be read."""
+
+    name: str
+    test: Test
+    needed: bool = False
+
+
+class Belief:
+    """Something that only labels show: its name, and the fields of the body that are believed until then."""
+
+    def __init__(self, name: str, *fields: str) -> None:
+        self.name, self.fields = name, fields
+
+
+class Published(Protocol):
+    """What is needed of a protocol."""
+
+    @property
+    def plan(self) -> Plan:
+        """Its plan."""
+        ...
+
+    @property
+    def recipe(self) -> Recipe:
+        """Its class."""
+        ...
+
+    @property
+    def record(self) -> Record:
+        """Its learner."""
+        ...
+
+    @property
+    def shared(self) -> SharedRandomness:
+        """Its string."""
+        ...
+
+    def parameter(self, name: str) -> Any:
+        """What it says of a parameter."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,8 +79,8 @@ class Claim:
     ----------
     body
         Everything that is digested.
-    plan, shared
-        What follows from its protocol.
+    protocol
+        What its protocol stands for.
     read_survivors
         Reads numbers of the hypotheses that are left, ascending; may raise where a file does not name them.
     rounds
@@ -41,10 +88,19 @@ class Claim:
     """
 
     body: Mapping[str, Any]
-    plan: Plan
-    shared: SharedRandomness
+    protocol: Published
     read_survivors: Callable[[], NDArray[np.int64]]
     rounds: Sequence[Mapping[str, Any]]
+
+    @property
+    def plan(self) -> Plan:
+        """The plan."""
+        return self.protocol.plan
+
+    @property
+    def shared(self) -> SharedRandomness:
+        """The string."""
+        return self.protocol.shared
 
     @cached_property
     def survivors(self) -> NDArray[np.int64]:
@@ -57,34 +113,144 @@ class Claim:
         found: Mapping[str, Any] = self.body["proof"]
         return found
 
+    @property
+    def report(self) -> RunReport:
+        """What it tells of the run."""
+        told = {each["name"]: each for each in self.body["conditions"]}
+        return RunReport(items=self.body["pool"]["items"], told=told, shared=self.shared)
 
-class Belief:
-    """Something that only labels show: its name, and the fields of the body that are believed until then."""
 
-    def __init__(self, name: str, *fields: str) -> None:
-        self.name, self.fields = name, fields
+class Family:
+    """What certificates, pages and sentences say of a learner's runs.
 
+    Attributes
+    ----------
+    Part
+        The schema of the part that is its own, with a key ``family``; None where there is none.
+    lists
+        Are survivors numbers of a list?
+    contains_answer
+        Are they proven to contain the answer? Then labs intersect them.
+    told
+        Conditions that its own sentences are about.
+    """
 
-class Family(Protocol):
-    """What a module has that writes and checks the proofs of a learner."""
+    Part: type[msgspec.Struct] | None = None
+    lists = True
+    contains_answer = False
+    told: tuple[str, ...] = ()
 
-    Part: type
-
-    def part_of(self, proof: Any) -> Mapping[str, Any]:
+    def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any] | None:
         """What a run knows, as it is written."""
-        ...
+        return None
+
+    def survivors_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
+        """Who is left, as it is written."""
+        return told_set(result.survivors.indices)
+
+    def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
+        """What the file alone shows: the `usual` steps of every run on a list, and those of its own."""
+        yield from usual
 
     def conditions(self, claim: Claim) -> tuple[Condition, ...]:
         """The learner's own conditions, computed again."""
-        ...
-
-    def tests(self, claim: Claim) -> Iterator[tuple[str, Test]]:
-        """What the file alone shows."""
-        ...
+        return claim.plan.own_conditions(claim.report)
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
         """What only labels show."""
-        ...
+        if claim.protocol.record.boosts:
+            yield Belief("the winner won so often", "conditions[].value", "hypothesis")
+
+    def joint_tolerance(self, plan: Plan, parts: Sequence[Mapping[str, Any]]) -> tuple[float, int] | None:
+        """What independent labs prove together: how much a public hypothesis errs more than the best, and which it is."""
+        return None
+
+    def items_alike(self, plan: Plan, parts: Sequence[Mapping[str, Any]], members: Sequence[int]) -> int | None:
+        """Items on which two that are left in all labs never differed; None where that is not told."""
+        return None
+
+    def facts(self, claim: Claim) -> dict[str, str]:
+        """Rows of the certificate's page."""
+        survivors = count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
+        return {"survivors": f"{survivors}; the shared order chose among them"}
+
+    def promise(self, claim: Claim) -> str:
+        """What certified means, for the page."""
+        pair, bound = two_of(getattr(claim.plan, "labs", 2)), at_most(claim.body["rho_proven"])
+        return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
+
+    def error_words(self, result: Result, protocol: Published) -> str:
+        """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""
+        if result.measured is not None:
+            return f"Error: {measured_words(result.measured)}."
+        if not result.sound or result.hypothesis is None:
+            return f"Error: no bound is proven{' (-v says why)' if broken_conditions(result) else ''}."
+        sure = confidence(protocol.parameter("delta"))
+        return (
+            f"Error: at most {at_most(protocol.plan.epsilon, 4)} {reference_words(protocol)}, with confidence {sure}."
+        )
+
+    def proof_words(self, result: Result, protocol: Published) -> str:
+        """Certified or not: what that means, or why not and what would help."""
+        record, broken = protocol.record, broken_conditions(result)
+        helps = "What helps: --learner handicap, which proves it."
+        if not record.replicable:
+            return f"Not certified: {record.id} does not promise that labs agree. {helps}"
+        if broken:
+            return f"Not certified: the theorem of {record.id} does not cover this run: {'; '.join(broken)}. {helps}"
+        agree = at_least(1 - fraction(protocol.parameter("rho")))
+        return (
+            f"Not certified: the theorem of {record.id} promises that two labs agree with probability {agree}, and no run "
+            f"proves it of itself. {helps}"
+        )
+
+    def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
+        """What else a run can tell."""
+        yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
+
+
+PLAIN = Family()
+
+
+def family_of(record: Record) -> Family:
+    """The family of a learner."""
+    found: Family = load(record.family)
+    return found
+
+
+def measured_words(error: AnswerError) -> str:
+    """An error that was measured on fresh items."""
+    wrong, items = round(error.estimate * error.labels), count(error.labels, "fresh item")
+    counted = f"{about(error.estimate)}, wrong on {wrong} of {items}" if wrong else f"none seen on {items}"
+    skipped = f" ({error.skipped} more could not be labelled and are left out)" if error.skipped else ""
+    return f"{counted}{skipped}; {confidence(error.level)} interval {at_least(error.low)} to {at_most(error.high)}"
+
+
+def reference_words(protocol: Published) -> str:
+    """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
+    record, nu = protocol.record, protocol.parameter("nu")
+    if record.setting == "realizable" or (record.setting == "either" and (nu == 0 if record.infers else not nu)):
+        return "if some hypothesis makes no error"
+    return "more than the best"
+
+
+def broken_conditions(result: Result, *, told: Sequence[str] = ()) -> list[str]:
+    """Conditions that did not hold, but for those `told` elsewhere."""
+    return [
+        f"{each.name} ({each.value:g}, bound {each.bound:g})"
+        for each in result.conditions
+        if not each.held and each.name not in told
+    ]
+
+
+def error_facts(error: Mapping[str, Any] | None) -> dict[str, str]:
+    """The answer's own error as a row of a page, where it was measured."""
+    if error is None or error["of"] != "error":
+        return {}
+    return {
+        "error": f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} "
+        f"and {at_most(error['high'])} at level {error['level']:g}"
+    }
 
 
 def same(claim: Any, result: Any) -> str | None:

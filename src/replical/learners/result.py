@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
 from itertools import accumulate
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from replical.classes.base import HypothesisClass
 from replical.core.exact import round_up
 from replical.errors import MissingExtra
 from replical.learners.plan import STOP, Condition
 from replical.pools.version_space import VersionSpace
-
-Outcome = Literal["confirmed", "refuted", "undecided"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -39,16 +37,8 @@ class Result:
         How many labels were asked for; kept by `learn`.
     rounds
         The exchanges in which they were asked for; kept by `learn`.
-    boosting
-        How many runs it took and how often the winner won, where the learner is boosted.
-    enclosing
-        Whether what is left lies in one cell of a shared lattice, where the learner asks that.
     proof
         What is proven, where the learner proves something.
-    confirmation
-        Whether the answer holds, where one was to be confirmed.
-    verdict
-        What is proven or missing, in words, where the learner proves something.
     measured
         The answer's own error, where it was measured on fresh items.
 
@@ -73,26 +63,29 @@ class Result:
     conditions: tuple[Condition, ...]
     labels: int = 0
     rounds: tuple[Round, ...] = ()
-    boosting: Boosting | None = None
-    enclosing: Enclosing | None = None
-    confirmation: Confirmation | None = None
     proof: Proof | None = None
-    verdict: Verdict | None = None
     measured: AnswerError | None = None
+
+    @property
+    def conclusion(self) -> int | str | None:
+        """What the run came to: its answer, or the outcome of its proof where it had an answer to begin with."""
+        outcome = None if self.proof is None else self.proof.outcome
+        return self.hypothesis if outcome is None else outcome
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What is proven or missing, in words, where the learner proves something."""
+        return None if self.proof is None else self.proof.verdict
 
     @property
     def answer_error(self) -> AnswerError | None:
         """How often the answer errs: measured, or as far as the proof tells; None where nothing is known."""
-        each = self.proof
-        if self.measured is not None or each is None or each.excess_upper is None:
-            return self.measured
-        level = min(1.0, 2 * each.beta)
-        return AnswerError(estimate=each.excess, low=0.0, high=each.excess_upper, level=level, of="excess", labels=0)
+        return self.measured if self.measured is not None or self.proof is None else self.proof.answer_error
 
     @property
     def items_scanned(self) -> int | None:
         """Items of the private order that were looked at, those to measure the error included; None for all."""
-        if self.proof is None:
+        if self.proof is None or self.proof.scanned is None:
             return None
         more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
         return self.proof.scanned + more
@@ -109,8 +102,8 @@ class Result:
 
     def __repr__(self) -> str:
         told: dict[str, object] = {"hypothesis": self.hypothesis, "labels": self.labels}
-        if self.proven is not None:
-            told |= {"certified": self.proven.certified, "rho_proven": self.proven.rho_proven}
+        if self.proof is not None:
+            told |= {"certified": self.proof.certified, "rho_proven": self.proof.rho_proven}
         return f"Result({', '.join(f'{name}={value}' for name, value in told.items())})"
 
     def _repr_html_(self) -> str:
@@ -120,9 +113,9 @@ class Result:
             "survivors": self.V.size,
             "rounds": len(self.rounds),
         }
-        if self.proven is not None:
-            rows["certified"] = "yes" if self.proven.certified else "no"
-            rows["rho proven"] = round_up(self.proven.rho_proven, 4)
+        if self.proof is not None:
+            rows["certified"] = "yes" if self.proof.certified else "no"
+            rows["rho proven"] = round_up(self.proof.rho_proven, 4)
         for condition in self.conditions:
             if not condition.held:
                 rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"
@@ -154,30 +147,10 @@ class Result:
         return figure
 
     @property
-    def proven(self) -> Proven | None:
-        """What the lab has proven of its own replicability; None where the learner does not do that."""
-        if self.enclosing is not None:
-            found = self.enclosing
-            return Proven(
-                certified=found.certified,
-                labels_sufficient=found.certified,
-                rho_proven=found.rho_proven,
-                rho_predicted=found.rho_predicted,
-            )
-        if self.proof is None:
-            return None
-        return Proven(
-            certified=self.proof.certified,
-            labels_sufficient=self.proof.certified,
-            rho_proven=self.proof.rho_proven,
-            rho_predicted=None,
-        )
-
-    @property
     def stopped(self) -> bool:
         """Did the run end by its own stop test, and not at a cap or budget?"""
-        if self.proven is not None:
-            return self.proven.certified
+        if self.proof is not None:
+            return self.proof.certified
         return self.hypothesis is not None and all(each.held for each in self.conditions if each.name == STOP)
 
     @property
@@ -200,28 +173,23 @@ class Proof(Protocol):
         ...
 
     @property
-    def beta(self) -> float:
-        """The level of each lab that the protocol asks for."""
+    def rho_predicted(self) -> float | None:
+        """An estimate of how often they differ, not a bound; None where there is none."""
         ...
 
     @property
-    def scanned(self) -> int:
-        """Items of the private order that were looked at."""
+    def outcome(self) -> str | None:
+        """What was found of an answer that was there before; None where the run was to find one."""
         ...
 
     @property
-    def excess(self) -> float:
-        """An estimate of how much more often than the best the answer errs."""
+    def scanned(self) -> int | None:
+        """Items of the private order that were looked at; None where it may have been any."""
         ...
 
     @property
-    def excess_upper(self) -> float | None:
-        """A bound on it at the level 2β; None where nothing is proven of it."""
-        ...
-
-    @property
-    def conditions(self) -> tuple[Condition, ...]:
-        """What the guarantee needs, and whether it held."""
+    def answer_error(self) -> AnswerError | None:
+        """How often the answer errs, as far as that is proven."""
         ...
 
     @property
@@ -314,123 +282,6 @@ class AnswerError:
     of: str
     labels: int
     skipped: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Proven:
-    """What a lab has proven of its own replicability, whichever way it did that.
-
-    Attributes
-    ----------
-    certified
-        Is it as much as the protocol asks for?
-    labels_sufficient
-        Are more labels not needed?
-    rho_proven
-        Two labs both prove this much *and* differ with at most this probability.
-    rho_predicted
-        An estimate of how often they differ, not a bound; None where there is none.
-    """
-
-    certified: bool
-    labels_sufficient: bool
-    rho_proven: float
-    rho_predicted: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Enclosing:
-    """What a lab knows at the end of a run of Lattice.
-
-    Attributes
-    ----------
-    enclosed
-        Do all directions that contradict no label lie in one cell? Then every lab of which that is true has this cell.
-    certified
-        Is rho_proven at most ρ, and the answer's error proven to be at most ε?
-    rho_proven
-        Two labs both prove this much *and* differ with at most this probability; 0 where enclosed.
-    rho_predicted
-        An estimate of how often two labs with such labels differ, not a bound.
-    crossings
-        With what probability the walls of a fresh lattice run through the directions that are left, at most.
-    cell
-        The answer, one whole number an axis of the lattice.
-    accurate
-        Is the error proven to be at most ε?
-    axes
-        Between which numbers of cells the directions that are left lie along each axis, rounded outwards; None where
-        nothing bounds them, or labels may be wrong.
-    wrong, open
-        Items on which the answer surely errs, and those of which that cannot be known; None where labels may be wrong.
-    """
-
-    enclosed: bool
-    certified: bool
-    rho_proven: float
-    rho_predicted: float
-    crossings: float
-    cell: tuple[int, ...]
-    accurate: bool
-    axes: tuple[tuple[float, float], ...] | None = None
-    wrong: int | None = None
-    open: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Confirmation:
-    """Does an answer hold on a lab's data: does it err at most a margin more than the best?
-
-    Attributes
-    ----------
-    outcome
-        ``"confirmed"``, ``"refuted"``, or ``"undecided"`` where pool or budget ended first.
-    hypothesis
-        Index of the answer.
-    against
-        Refuted: the candidate it lost to. Undecided: of those not done the one with the fewest errors. None if all are done.
-    margin
-        By how much it may err more than the best.
-    level
-        How often either outcome is wrong, at most.
-    asked
-        Labels asked for.
-    scanned
-        Items looked at.
-    unlabelled
-        Items that would have been asked if anybody could label them. If they are more than were asked, nothing is confirmed.
-    rivals
-        Candidates that are not done.
-    """
-
-    outcome: Outcome
-    hypothesis: int
-    against: int | None
-    margin: float
-    level: float
-    asked: int
-    scanned: int
-    unlabelled: int
-    rivals: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Boosting:
-    """How a boosted learner came to its answer.
-
-    Attributes
-    ----------
-    runs
-        Runs made in all.
-    strings
-        Strings tried.
-    frequency
-        How often the winner won with the last string; None where no string had a frequent winner.
-    """
-
-    runs: int
-    strings: int
-    frequency: Fraction | None
 
 
 def html_table(rows: Mapping[str, object]) -> str:

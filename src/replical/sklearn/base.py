@@ -105,7 +105,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.result_, self.classes_, self.seed_ = result, classes, seed
         self.n_labels_ = result.labels
         self.hypothesis_ = result.hypothesis
-        self.certified_ = result.proven is not None and result.proven.certified
+        self.certified_ = result.proof is not None and result.proof.certified
         self.doubt_, self.tolerance_, self.excess_upper_ = (
             getattr(result.proof, name, None) for name in ("doubt", "tolerance", "excess_upper")
         )

@@ -153,7 +153,7 @@ class ReplicableLinear(Replicable):
             max_labels=self.max_labels,
         )
         result = self._course(Lattice(plan), C, X, labels, seed)
-        found, h = result.enclosing, result.hypothesis
+        found, h = result.proof, result.hypothesis
         assert found is not None, "every run of Lattice says this"
         assert h is not None, "and this"
         self._keep(result, classes, seed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import fsum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from replical.core.parallel import Workers, cores, ordered_map
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
-from replical.learners.result import Proven, Result
+from replical.learners.result import Proof, Result
 from replical.worlds.world import Population, World
 
 Progress = Callable[[int, int], None]
@@ -219,7 +219,7 @@ def summarise(number: int, population: Population, labs: tuple[Lab, ...]) -> Pai
         labels=(one.labels, two.labels),
         excess_errors=(labs[0].excess_error, labs[1].excess_error),
         stopped_short=(not one.stopped, not two.stopped),
-        proofs=None if one.proven is None or two.proven is None else (one.proven, two.proven),
+        proofs=None if one.proof is None or two.proof is None else (Proven.of(one.proof), Proven.of(two.proof)),
         group=_group([lab.result for lab in labs]),
     )
 
@@ -239,12 +239,25 @@ def _distance(one: Result, two: Result) -> float:
 
 def _group(results: Sequence[Result]) -> LabGroup:
     """What all labs of a group have in common."""
-    proven = [result.proven for result in results if result.proven is not None]
+    proven = [result.proof for result in results if result.proof is not None]
     return LabGroup(
         hypotheses=tuple(result.hypothesis for result in results),
         certified=tuple(each.certified for each in proven) if proven else None,
         rho_proven=tuple(each.rho_proven for each in proven),
     )
+
+
+class Proven(NamedTuple):
+    """What one lab of a pair has proven, and how often it expects to differ."""
+
+    certified: bool
+    rho_proven: float
+    rho_predicted: float | None
+
+    @classmethod
+    def of(cls, proof: Proof) -> Proven:
+        """Of a whole proof, which is much larger."""
+        return cls(proof.certified, proof.rho_proven, proof.rho_predicted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -436,7 +449,7 @@ def _lab_row(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:
         "excess_error": float(pair.excess_errors[lab]),
         "over_epsilon": pair.excess_errors[lab] > epsilon,
         "stopped_short": pair.stopped_short[lab],
-        "labels_sufficient": None if proof is None else proof.labels_sufficient,
+        "labels_sufficient": None if proof is None else proof.certified,
         "certified": None if proof is None else proof.certified,
         "rho_proven": None if proof is None else proof.rho_proven,
         "rho_predicted": None if proof is None else proof.rho_predicted,

@@ -273,7 +273,7 @@ def _compare(one: Result, two: Result, best: int) -> SimulatedPair:
         best=best,
         difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
         labels=(one.labels, two.labels),
-        certified=None if one.proven is None or two.proven is None else (one.stopped + two.stopped) / 2,
+        certified=None if one.proof is None or two.proof is None else (one.stopped + two.stopped) / 2,
     )
 
 
@@ -537,8 +537,7 @@ def forecast_confirmation(
         own = world.population.pool(len(pool), private)
         assert isinstance(own, Pool), "it has a size"
         result = learn(learner, own, world.answers(own, private), shared)
-        assert result.confirmation is not None, "Confirm says so"
-        ends.append(result.confirmation.outcome)
+        ends.append(str(result.conclusion))
         labels.append(result.labels)
         if number + 1 == ONE_BY_ONE:
             batch = quick_batch(learner.plan.batch, labels)

@@ -8,46 +8,21 @@ something known, and everything else follows from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from replical.classes.base import size_of
-from replical.core.canonical import is_digest
+from replical.core.ranges import MOST_RANGES, NotNamed, digest_of_set, indices_of, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, ReplicalError
-from replical.lab.certificate.file import (
-    MOST_RANGES,
-    AnswerErrorPart,
-    Body,
-    ConditionPart,
-    EnclosingPart,
-    GrowthPart,
-    HypothesisDigest,
-    HypothesisSet,
-    NotNamed,
-    PoolPart,
-    Provenance,
-    RoundPart,
-    SummaryPart,
-    TranscriptPart,
-    VerdictPart,
-    condition_part,
-    digest_of_set,
-    family_of,
-    indices_of,
-    keys,
-    ranges_of,
-    seal,
-    summary_hypotheses,
-)
+from replical.lab.certificate.file import condition_part, seal, summary_hypotheses
+from replical.lab.certificate.schema import Provenance, wrong_shape
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
-from replical.lab.sessions.session import LabelCounts
-from replical.learners.catalogue import find, load
-from replical.learners.plan import STOP, Condition, Plan, RunReport
-from replical.learners.proof import Claim, is_count, is_number, same
+from replical.learners.plan import STOP, Plan, Rounds
+from replical.learners.proof import Claim, Published, Step, family_of, is_count, same
 
 Status = Literal["checked", "not checkable", "failed"]
 
@@ -75,15 +50,18 @@ class Check:
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """What was checked, how deeply, what could not be checked, and whether all that was held."""
+    """What was checked, how deeply, what could not be checked, and whether all that was held.
+
+    The level is "none" where it is not known what there is to check.
+    """
 
     level: str
     checks: tuple[Check, ...]
 
     @property
     def valid(self) -> bool:
-        """Did every check hold?"""
-        return not self.failed
+        """Did every check hold, and was it known what to check?"""
+        return not self.failed and self.level != "none"
 
     @property
     def checked(self) -> tuple[Check, ...]:
@@ -111,7 +89,7 @@ class Verification:
 
 
 NAMES = "survivors"  # what shows that which follows from the names of survivors
-_FOLLOW_FROM_NAMES = ("survivors", "kept", "hypothesis", "shared.winner_rank")
+_FOLLOW_FROM_NAMES = ("survivors", "hypothesis", "shared.winner_rank")
 
 
 class Checks:
@@ -158,73 +136,11 @@ class Checks:
 def check_seal(certificate: Mapping[str, Any]) -> str | None:
     """Does the provenance have its parts, and is the seal that of digest and provenance?"""
     provenance = certificate["provenance"]
-    told = keys(Provenance), keys(Provenance) | {"journal_events", "journal_head"}
-    if set(provenance) not in told or not all(isinstance(value, str) for value in provenance.values()):
-        return f"the provenance has other parts than {', '.join(sorted(keys(Provenance)))}"
+    if wrong := wrong_shape(provenance, Provenance):
+        return wrong
+    if ("journal_events" in provenance) is not ("journal_head" in provenance):
+        return "the provenance tells how many events there were, and not the last, or the other way round"
     return same(provenance["seal"], seal(certificate["digest"], provenance))
-
-
-def check_parts(body: Mapping[str, Any]) -> str | None:
-    """Every part that all certificates have; those of a proof if there is one, perhaps the lab, and nothing else."""
-    record = find(body["protocol"]["learner"]["name"])
-    more = {"verdict", "answer_error", "proof" if record.lists else "enclosing"} if record.certifies else set()
-    return same(sorted(body), sorted(keys(Body) | more | (_PERHAPS & set(body))))
-
-
-_PERHAPS = {"lab", "registration", "parts", "beacon"}  # where there is something to tell
-
-
-def check_shape(body: Mapping[str, Any]) -> str | None:
-    """Keys, digests and kinds of numbers, so that whoever reads on need not ask again."""
-    wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
-    sets = keys(HypothesisSet), keys(HypothesisDigest)
-    wrong += [name for name in ("survivors", "kept") if set(body[name]) not in sets]
-    wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
-    wrong += [name for name, part in _OPTIONAL.items() if body.get(name) is not None and set(body[name]) != keys(part)]
-    wrong += ["parts" for each in body.get("parts", ()) if set(each) != keys(GrowthPart)]
-    if "proof" in body and set(body["proof"]) != keys(load(f"{find(body['protocol']['learner']['name']).family}:Part")):
-        wrong.append("proof")
-    wrong += ["summary" for each in body["pool"]["summary"] if set(each) != keys(SummaryPart)]
-    if wrong:
-        return f"{wrong[0]} has other parts than it must have"
-    digests = [body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"]]
-    for part in body.get("parts", ()):
-        digests += [part["fingerprint"], *([] if part["registration"] is None else [part["registration"]])]
-    if not all(is_digest(each) for each in digests):
-        return "a digest is written sha256:<64 hex digits>"
-    if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
-        return "certified and labels_sufficient are true or false"
-    if not all(
-        each is None or (is_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
-    ):
-        return "rho is a number from 0 to 1, or null"
-    for each in body["conditions"]:
-        if not (isinstance(each["name"], str) and is_number(each["value"]) and is_number(each["bound"])):
-            return "a condition has a name, a value and a bound"
-        if not isinstance(each["held"], bool):
-            return "a condition held or did not"
-    return None if all(is_count(count) for count in _counts(body)) else "counts are whole numbers of at least 0"
-
-
-_PARTS = {
-    "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
-}  # fmt: skip
-_OPTIONAL = {
-    "enclosing": EnclosingPart,
-    "verdict": VerdictPart,
-    "answer_error": AnswerErrorPart,
-}
-_MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
-
-
-def _counts(body: Mapping[str, Any]) -> list[Any]:
-    counts = [*body["labels"].values(), body["runs_in_journal"], body["transcript"]["entries"]]
-    counts += [each[key] for each in body["rounds"] for key in ("round", "survivors", "drawn", "scanned")]
-    counts += [count for each in body["rounds"] for count in each["disagreement"]]
-    counts += [count for each in body["pool"]["summary"] for count in (each["hypothesis"], *each["predicts"])]
-    if body.get("answer_error") is not None:
-        counts += [body["answer_error"][key] for key in ("labels", "skipped")]
-    return counts
 
 
 def check_protocol(body: Mapping[str, Any]) -> str | None:
@@ -259,7 +175,7 @@ _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab
 
 
 def check_sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    """Are survivors, and whom the shared order chose from, sets of hypotheses?"""
+    """Are survivors a set of hypotheses?"""
     told, n = body["survivors"], len(protocol.recipe.C)
     if "digest" in told and (wrong := _check_digest(told, n)):
         return wrong
@@ -271,18 +187,16 @@ def check_sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return f"sets of more than {MOST_RANGES:,} ranges, and no others, are told by their digest"
         if "digest" in told and (wrong := same(told["digest"], digest_of_set(told))):
             return wrong
-    return same(body["kept"], told)
+    return None
 
 
 def _check_digest(told: Mapping[str, Any], n: int) -> str | None:
     """Can a set of so many of `n` hypotheses have more ranges than are named?"""
-    if not is_digest(told["digest"]):
-        return "a digest is written sha256:<64 hex digits>"
     possible = is_count(told["count"]) and MOST_RANGES < told["count"] <= n - MOST_RANGES
     return None if possible else f"no {told['count']!r} of {n:,} hypotheses lie in more than {MOST_RANGES:,} ranges"
 
 
-def check_hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_hypothesis(body: Mapping[str, Any], protocol: Published) -> str | None:
     """Is the answer one of the class, by its name?"""
     h = index_of(body)
     if h is None:
@@ -294,7 +208,7 @@ def check_hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def check_winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Is the answer the first in the shared order among those it was chosen from?"""
-    plan, choices, h = protocol.plan, ranges_of(body["kept"], len(protocol.recipe.C)), index_of(body)
+    plan, choices, h = protocol.plan, ranges_of(body["survivors"], len(protocol.recipe.C)), index_of(body)
     if decided_by_labels(body, protocol):
         among = h is not None and any(low <= h <= high for low, high in choices)
         return None if among else f"hypothesis {h} is not among the survivors"
@@ -305,7 +219,7 @@ def check_winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def decided_by_labels(body: Mapping[str, Any], protocol: Protocol) -> bool:
     """Did labels that nobody publishes choose among the survivors, and not the shared order?"""
-    return protocol.plan.choice == "labels" and not (body["certified"] and find(protocol.plan.learner).certifies)
+    return protocol.plan.choice == "labels" and not (body["certified"] and protocol.record.certifies)
 
 
 def index_of(body: Mapping[str, Any]) -> int | None:
@@ -320,9 +234,6 @@ def check_summary(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         if len(each["predicts"]) != len(protocol.recipe.C.labels) or sum(each["predicts"]) != count:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {count}"
     return same([each["hypothesis"] for each in claims], summary_hypotheses(protocol).tolist())
-
-
-Rounds = Sequence[RoundPart]
 
 
 def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -381,7 +292,7 @@ def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
     return rounds[:last], rounds[last:]
 
 
-def _check_round(each: RoundPart, plan: Plan, n: int, total: int) -> str | None:
+def _check_round(each: Mapping[str, Any], plan: Plan, n: int, total: int) -> str | None:
     """One round by itself."""
     if len(each["disagreement"]) != 2 or each["disagreement"][1] != total:
         return f"disagreement is measured on {total} items"
@@ -449,31 +360,30 @@ def check_conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     fixed = [condition_part(each) for each in plan.conditions]
     if wrong := same(told[: len(fixed)], fixed):
         return f"the plan's conditions are not told as they are: {wrong}"
-    own = own_conditions(body, protocol)
+    own = family_of(protocol.record).conditions(claim_of(body, protocol))
     for claim, condition in zip(told[len(fixed) :], own, strict=False):
         if wrong := same(claim, condition_part(condition)):
             return f"{condition.name!r}: {wrong}"
     return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
 
 
-def own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...]:
-    """The learner's own conditions, recomputed."""
-    if "proof" in body:
-        return family_of(protocol).conditions(claim_of(body, protocol))
-    told = {each["name"]: each for each in body["conditions"]}
-    report = RunReport(items=body["pool"]["items"], told=told, shared=protocol.shared)
-    return protocol.plan.own_conditions(report)
-
-
 def claim_of(body: Mapping[str, Any], protocol: Protocol) -> Claim:
     """What a certificate says, for whoever knows how its learner proves."""
     return Claim(
         body=body,
-        plan=protocol.plan,
-        shared=protocol.shared,
+        protocol=protocol,
         read_survivors=lambda: indices_of(body["survivors"], len(protocol.recipe.C)),
         rounds=split_rounds(body)[0],
     )
+
+
+def list_steps(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Step]:
+    """What the file alone shows of a run on a list, whatever its learner."""
+    yield Step("survivors are a set of hypotheses", lambda: check_sets(body, protocol), needed=True)
+    yield Step("the hypothesis is one of the class", lambda: check_hypothesis(body, protocol), needed=True)
+    yield Step("the winner is first in the shared order", lambda: check_winner(body, protocol))
+    yield Step("the rounds follow the plan and are possible", lambda: check_rounds(body, protocol))
+    yield Step("every condition is recomputed", lambda: check_conditions(body, protocol), needed=True)
 
 
 def value_of(body: Mapping[str, Any], name: str) -> float:

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from replical.core.ranges import overlap, ranges_of
 from replical.errors import BadUsage
-from replical.lab.certificate.file import overlap, ranges_of
 from replical.lab.certificate.survivors import Survivors, check_every, named
 from replical.lab.protocol import Protocol
-from replical.learners.handicap.certificate import joint_tolerance
-from replical.learners.handicap.plan import HandicapPlan
+from replical.learners.catalogue import find
+from replical.learners.proof import family_of
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
 
@@ -115,7 +115,7 @@ def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survi
     runs = [body for body in bodies if "answer" not in body]
     check_every(survivors, runs)
     common = None
-    if same_protocol and runs and all("proof" in body for body in runs):
+    if same_protocol and runs and _contain_answer(runs[0]):
         places = [number for number, body in enumerate(bodies) if "answer" not in body]
         common = _common([named(bodies[place], survivors, which=_which(place, bodies[place])) for place in places])
     if common is not None and common.answer is not None:
@@ -155,24 +155,28 @@ _NAMED = 10  # of those left in all labs
 def _common(runs: Sequence[Any]) -> Common:
     """Who is left in every lab; each contains the answer at its own level, however the labs depend on each other."""
     protocol = Protocol.of(runs[0]["protocol"])
-    plan, n = protocol.plan, len(protocol.recipe.C)
-    assert isinstance(plan, HandicapPlan), "who else publishes such a set?"
+    plan, n, family = protocol.plan, len(protocol.recipe.C), family_of(protocol.record)
     left = ranges_of(runs[0]["survivors"], n)
     for body in runs[1:]:
         left = overlap(left, ranges_of(body["survivors"], n))
     members = tuple(islice((h for low, high in left for h in range(low, high + 1)), _NAMED))
-    first = plan.favourite
     dependent = any(_shared_items(runs)) or any(_repeats([body.get("lab") for body in runs]))
-    tolerance = None if dependent else joint_tolerance(plan, [body["proof"] for body in runs])
+    parts = [body["proof"] for body in runs]
+    joint = None if dependent else family.joint_tolerance(plan, parts)
     return Common(
         count=sum(high - low + 1 for low, high in left),
         members=members,
         names=tuple(protocol.recipe.describe(h) for h in members),
         level=min(1.0, len(runs) * float(plan["beta"])),
-        tolerance=tolerance,
-        favourite=None if tolerance is None or first is None else protocol.recipe.describe(first),
-        alike=_alike(runs, members, first),
+        tolerance=None if joint is None else joint[0],
+        favourite=None if joint is None else protocol.recipe.describe(joint[1]),
+        alike=family.items_alike(plan, parts, members),
     )
+
+
+def _contain_answer(body: Mapping[str, Any]) -> bool:
+    """Are survivors proven to contain the answer?"""
+    return family_of(find(body["protocol"]["learner"]["name"])).contains_answer
 
 
 def _shared_items(bodies: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -183,15 +187,6 @@ def _shared_items(bodies: Sequence[Any]) -> Iterator[tuple[int, int]]:
         if first := next((place for place, each in enumerate(seen, 1) if parts & each), None):
             yield first, number
         seen.append(parts)
-
-
-def _alike(runs: Sequence[Any], members: Sequence[int], first: int | None) -> int | None:
-    """Items on which two that are left never differed in loss; it is told where one of them is the first of an order."""
-    if len(members) != 2 or first not in members or any(body["proof"]["counts"] is None for body in runs):
-        return None
-    other = members[1] if members[0] == first else members[0]
-    rows = [body["proof"]["counts"][other] for body in runs]
-    return None if any(any(row[1:]) for row in rows) else sum(row[0] for row in rows)
 
 
 def _repeats(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
@@ -213,7 +208,9 @@ def _check_names(bodies: Sequence[Any]) -> None:
     """Names of labs are their own: a lab that answers one protocol twice is counted once."""
     places: dict[tuple[str, str], int] = {}
     for number, body in enumerate(bodies, 1):
-        if "lab" in body and "proof" not in body:  # of those sets each counts as a lab, whosever it is
+        if "lab" in body and not (
+            "proof" in body and _contain_answer(body)
+        ):  # of those sets each counts as a lab, whosever it is
             first = places.setdefault((body["protocol_fingerprint"], body["lab"]), number)
             if first < number:
                 raise BadUsage(f"files {first} and {number} are both of the lab {body['lab']!r}: give one file a lab")
@@ -273,9 +270,8 @@ def _difference(
             return f"{_which(number, bodies[number])} has no answer: no heavy hitter was found"
         if index != indices[0]:
             verb, which = "is about" if "answer" in bodies[number] else "chose", _which(number, bodies[number])
-            if "enclosing" in bodies[number]:
-                rules = f"{_name(bodies[number])!r}, the first {_name(bodies[0])!r}"
-                return f"{which} {verb} {rules}: {_other_cell(bodies[0], bodies[number])}"
+            if apart := _other_cell(bodies[0], bodies[number]):
+                return f"{which} {verb} {_name(bodies[number])!r}, the first {_name(bodies[0])!r}: {apart}"
             first = f"the first {_name(bodies[0])!r} (hypothesis {indices[0]})"
             return f"{which} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
     for outcome in ("refuted", "undecided"):
@@ -285,9 +281,12 @@ def _difference(
     return "nothing that matters"
 
 
-def _other_cell(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
-    """How far apart the cells of two labs lie."""
-    steps = [abs(a - b) for a, b in zip(one["enclosing"]["cell"], other["enclosing"]["cell"], strict=True)]
+def _other_cell(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """How far apart the cells of two labs lie, where their answers are cells."""
+    cells = [body.get("proof", {}).get("cell") for body in (one, other)]
+    if None in cells:
+        return None
+    steps = [abs(a - b) for a, b in zip(*cells, strict=True)]
     apart = sum(step > 0 for step in steps)
     axes = "1 axis" if apart == 1 else f"{apart} axes"
     return f"their cells differ along {axes} of the lattice, by {max(steps)} at most"

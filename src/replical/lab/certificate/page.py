@@ -10,8 +10,10 @@ from typing import Any
 
 from replical.classes.losses import Losses
 from replical.core import text
-from replical.core.exact import round_up_to
-from replical.core.text import about, at_least, at_most, count, two_of
+from replical.core.text import count
+from replical.lab.certificate.checks import claim_of
+from replical.lab.protocol import Protocol
+from replical.learners.proof import Claim, Family, family_of
 
 _PAGE = Template(
     """<!doctype html>
@@ -46,6 +48,8 @@ def page(certificate: Mapping[str, Any]) -> str:
     """The page of a certificate."""
     body = certificate["body"]
     protocol = body["protocol"]
+    claim = claim_of(body, Protocol.of(protocol))
+    family = family_of(claim.protocol.record)
     chosen = body["hypothesis"]
     answer = "No heavy hitter: no answer" if chosen is None else chosen["description"]
     learner = protocol["learner"]
@@ -55,7 +59,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "labels asked": f"{_labels_asked(body)} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",
         "pool": count(body["pool"]["items"], "item"),
-        **_facts(body),
+        **family.facts(claim),
         **({"beacon": body["beacon"]} if "beacon" in body else {}),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
     }
@@ -83,7 +87,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         certified="Certified" if body["certified"] else "Not certified",
         open="" if body["certified"] else " open",
         answer=escape(str(answer)),
-        verdict=escape(_verdict(body)),
+        verdict=escape(_verdict(claim, family)),
         sections="\n".join(f"<section><h2>{name}</h2>{content}</section>" for name, content in sections.items()),
     )
 
@@ -111,103 +115,20 @@ def _costs(labels: Mapping[str, Any]) -> str:
 
 
 def _labels_asked(body: Mapping[str, Any]) -> str:
-    error = body.get("answer_error")
+    asked, error = body["labels"]["asked"], body.get("answer_error")
     if error is None or error["labels"] == 0:
-        return str(body["labels"]["asked"])
-    return f"{body['proof']['asked']} for the choice, {error['labels']} for its error"
+        return str(asked)
+    return f"{asked - error['labels']} for the choice, {error['labels']} for its error"
 
 
-def _verdict(body: Mapping[str, Any]) -> str:
+def _verdict(claim: Claim, family: Family) -> str:
     """Proven or not; if not, why not and what would help, where the certificate says so."""
-    if body["certified"]:
-        if body.get("enclosing", {}).get("enclosed"):
-            return (
-                "Certified: every half-space that contradicts no label lies in this cell of the lattice. All labs of which "
-                "that is true return this very rule, surely, if some half-space makes no error."
-            )
-        return f"Certified: {_pair_promise(body)}."
-    verdict = body.get("verdict")
+    if claim.body["certified"]:
+        return f"Certified: {family.promise(claim)}."
+    verdict = claim.body.get("verdict")
     if verdict is None:
         return "Not certified: agreement with other labs is not proven by this run."
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
-
-
-def _pair_promise(body: Mapping[str, Any]) -> str:
-    numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
-    pair, bound = two_of(numbers.get("labs", 2)), at_most(body["rho_proven"])
-    return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
-
-
-def _facts(body: Mapping[str, Any]) -> dict[str, str]:
-    """What a run knows besides, by the kind of its proof."""
-    if "proof" in body:
-        return _proof_facts(body)
-    return _enclosing_facts(body) if "enclosing" in body else _survivor_facts(body)
-
-
-def _enclosing_facts(body: Mapping[str, Any]) -> dict[str, str]:
-    """The cell of a lattice, its direction, and what is proven or predicted of agreement."""
-    part, error = body["enclosing"], body["answer_error"]
-    left = body["survivors"]["count"]
-    cells = f"about 10^{len(str(left)) - 1} cells" if left > 10**6 else count(left, "cell")
-    differ = (
-        "nothing"
-        if body["rho_proven"] >= 1
-        else f"labs differ with probability at most {at_most(body['rho_proven'], 4)}"
-    )
-    facts = {
-        "cell of the lattice": " ".join(map(str, part["cell"])),
-        "direction": " ".join(f"{each:.6f}" for each in part["direction"]),
-        "left by the labels": cells,
-        "proven": "all labs that are certified in this way have this cell" if part["enclosed"] else differ,
-    }
-    if not part["enclosed"]:
-        facts["predicted"] = f"labs differ with probability {about(body['rho_predicted'], 4)}: an estimate, no proof"
-    if body["certified"] and error is not None:
-        facts["error"] = f"at most {at_most(error['high'], 4)}, at level {error['level']:g}"
-    return facts
-
-
-def _survivor_facts(body: Mapping[str, Any]) -> dict[str, str]:
-    """Who was left, and what is proven and predicted of agreement."""
-    return {
-        "survivors": f"{count(body['survivors']['count'], 'hypothesis', 'hypotheses')}; the shared order chose among "
-        f"{body['kept']['count']:,}",
-        "proven": "-" if body["rho_proven"] is None else f"at most {at_most(body['rho_proven'], 4)}",
-        "predicted": "-" if body["rho_predicted"] is None else about(body["rho_predicted"], 4),
-    }
-
-
-def _proof_facts(body: Mapping[str, Any]) -> dict[str, str]:
-    """Who is left, at which level, and how good the answer is."""
-    part, error = body["proof"], body["answer_error"]
-    facts = {
-        "ideal answer": "the hypothesis with the smallest error plus public handicap",
-        "survivors": f"{count(body['survivors']['count'], 'hypothesis', 'hypotheses')}, proven to contain the ideal answer",
-        "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
-        "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
-    }
-    if part["tolerance"] is not None and part["tolerance"] < 1:
-        facts["tolerance"] = (
-            f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the best, at level "
-            f"{part['beta']:g}"
-        )
-    if part["excess_upper"] is not None:
-        plain = not _costs(body["protocol"]["labels"])
-        facts["excess error" if plain else "excess loss, in costliest errors"] = (
-            f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
-        )
-    return facts | _error_facts(error)
-
-
-def _error_facts(error: Mapping[str, Any] | None) -> dict[str, str]:
-    """The answer's own error, where it was measured."""
-    if error is None or error["of"] != "error":
-        return {}
-    return {
-        "error": f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} "
-        f"and {at_most(error['high'])} at level {error['level']:g}"
-    }
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from replical.core.ranges import HypothesisSet, digest_of_set, ranges_of, set_of
 from replical.errors import BadCertificate, BadSurvivors, BadUsage
-from replical.lab.certificate.file import HypothesisSet, digest_of_set, ranges_of, read_as, set_of, write
+from replical.lab.certificate.file import read_as, write
 from replical.lab.sessions.session import Session
 
 SCHEMA = "replical.survivors/1"
@@ -43,7 +44,7 @@ class Survivors:
         """The same body, whose survivors have names where only their digest was told."""
         if "digest" not in body["survivors"]:
             return dict(body)
-        return {**body, **{part: {**body[part], "ranges": self.whole["ranges"]} for part in ("survivors", "kept")}}
+        return {**body, "survivors": {**body["survivors"], "ranges": self.whole["ranges"]}}
 
 
 def write_survivors(session: Session, path: Path) -> None:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replical.lab.certificate.checks import Check, claim_of, decided_by_labels
-from replical.lab.certificate.file import family_of
 from replical.lab.protocol import Protocol
-from replical.learners.catalogue import find
+from replical.learners.proof import family_of
 
-LEVELS = ("self", "pool", "journal")
+LEVELS = ("none", "self", "pool", "journal")
 NO_OTHER_RUN = "no other run was made and thrown away"
 PUBLISHED = "the registration was published before the first label"
 MADE_IN_PUBLIC = "the public table makes these handicaps"
@@ -68,7 +67,6 @@ _LABELS = "labels are not in the file"
 
 
 def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
-    plan = protocol.plan
     yield not_checkable(
         "these are the lab's items",
         "pool.fingerprint",
@@ -92,19 +90,13 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
         why="the file holds digests of them",
         needs="journal",
     )
-    if "proof" in body:
-        for each in family_of(protocol).beliefs(claim_of(body, protocol)):
-            yield not_checkable(each.name, *each.fields, why=_LABELS, needs="journal")
-    elif "enclosing" in body:
-        yield from _lattice_beliefs(body)
-    elif find(plan.learner).boosts:
-        yield not_checkable("the winner won so often", "conditions[].value", "hypothesis", why=_LABELS, needs="journal")
+    for each in family_of(protocol.record).beliefs(claim_of(body, protocol)):
+        yield not_checkable(each.name, *each.fields, why=_LABELS, needs="journal")
 
 
 def _survivor_fields(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
-    by_labels = decided_by_labels(body, protocol) or not protocol.record.lists
-    chosen = ["hypothesis", "shared.winner_rank"] if by_labels else []
-    return ["survivors", "kept", *chosen]
+    chosen = ["hypothesis", "shared.winner_rank"] if decided_by_labels(body, protocol) else []
+    return ["survivors", *chosen]
 
 
 def _round_fields(body: Mapping[str, Any]) -> list[str]:
@@ -112,22 +104,3 @@ def _round_fields(body: Mapping[str, Any]) -> list[str]:
         [f"rounds[].{key}" for key in ("disagreement[]", "survivors", "drawn", "scanned")] if body["rounds"] else []
     )
     return [*rounds, "labels.asked", "labels.answered", "labels.skipped", "transcript.entries", "conditions[].value"]
-
-
-def _lattice_beliefs(body: Mapping[str, Any]) -> Iterator[Check]:
-    yield not_checkable(
-        "the labels leave directions within these bounds",
-        *(f"enclosing.{key}" for key in ("enclosed", "cell", "direction", "axes", "wrong", "open")),
-        "certified",
-        "labels_sufficient",
-        "rho_proven",
-        "answer_error",
-        "verdict",
-        "conditions",
-        why=_LABELS,
-        needs="journal",
-    )
-    if not body["enclosing"]["enclosed"]:
-        yield not_checkable(
-            "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
-        )

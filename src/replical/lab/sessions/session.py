@@ -139,8 +139,8 @@ class Session:
         if self.claim is not None or not self.ledger.results or self.ledger.changed or self.ledger.grown:
             return  # the budget of a claim may be raised
         was, more = self.ledger.results[-1], query is not None and self._measure is None
-        if more or (query is None and was != self.conclusion):
-            now = "asks for more labels" if more else f"comes to hypothesis {self.conclusion}"
+        if more or (query is None and was != self.result.conclusion):
+            now = "asks for more labels" if more else f"comes to hypothesis {self.result.conclusion}"
             raise BadJournal(
                 f"the run in the journal {self.journal.where} had ended with hypothesis {was} and {now} now, although no "
                 "label was corrected, taken back or skipped since: use the version of replical that made it, or give the "
@@ -345,18 +345,14 @@ class Session:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
 
-    @property
-    def conclusion(self) -> int | str | None:
-        """What the run came to: its answer, or the outcome of a confirmation."""
-        found = self.result.confirmation
-        return self.result.hypothesis if found is None else found.outcome
-
     def finish(self) -> None:
         """The run has ended: what it came to is recorded once."""
-        if not self.ledger.results or self.ledger.results[-1] != self.conclusion or self.ledger.grown:
-            result, found = self.result, self.result.confirmation
-            detail = {"hypothesis": result.hypothesis, "labels": result.labels}
-            self._record([Event(kind="done", detail=detail if found is None else detail | {"outcome": found.outcome})])
+        result = self.result
+        if not self.ledger.results or self.ledger.results[-1] != result.conclusion or self.ledger.grown:
+            detail: dict[str, int | str | None] = {"hypothesis": result.hypothesis, "labels": result.labels}
+            if result.conclusion != result.hypothesis:
+                detail["outcome"] = result.conclusion
+            self._record([Event(kind="done", detail=detail)])
 
     def _code(self, item: str, label: Label) -> int:
         if isinstance(label, bool) or label not in self.protocol.labels:

@@ -2,20 +2,23 @@
 
 The level follows from labels that a file does not hold; what no labels can have led to is found out here. With a public
 order the counts are published from which the tolerance follows, and it is computed again. A test returns nothing if all is
-well, and a sentence if not.
+well, and a sentence if not. The sentences for people stand here too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import exp, inf, log, log1p
-from typing import Any, TypedDict
+from typing import Annotated, Any, cast
 
 import numpy as np
+from msgspec import Meta, Struct, to_builtins
 
 from replical.bounds.betting import share_interval
-from replical.core.exact import decimal, decimals
+from replical.classes.recipe import Recipe
+from replical.core.exact import decimal, decimals, round_up_to
+from replical.core.text import about, at_most, confidence, count, listing, plural, two_of
 from replical.learners.handicap.bets import Accounts
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
@@ -30,13 +33,27 @@ from replical.learners.handicap.proof import (
     up,
 )
 from replical.learners.plan import Condition, Plan
-from replical.learners.proof import Belief, Claim, Test, is_count, is_share, same
+from replical.learners.proof import (
+    Belief,
+    Claim,
+    Family,
+    Published,
+    Step,
+    error_facts,
+    is_count,
+    is_share,
+    reference_words,
+    same,
+)
+from replical.learners.result import Result
 
+Count = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 _STEP = 1 / DIGITS
 _ROOM = 1e-5  # by which wealth in doubles and in logarithms may differ
 
 
-class Part(TypedDict):
+class Part(Struct, tag_field="family", tag="handicap", forbid_unknown_fields=True):
     """What a run of Handicap knows.
 
     ``excess`` is an estimate; ``excess_upper`` a bound, null where the answer is not certified; ``tolerance`` and the
@@ -45,58 +62,161 @@ class Part(TypedDict):
 
     beta: float
     doubt: float
-    asked: int
-    scanned: int
-    skipped: int
-    excess: float
-    excess_upper: float | None
-    tolerance: float | None
-    counts: list[list[int]] | None
+    asked: Count
+    scanned: Count
+    skipped: Count
+    excess: Share
+    excess_upper: Share | None
+    tolerance: Share | None
+    counts: list[list[Count]] | None
 
 
-def part_of(proof: HandicapProof) -> Part:
-    """What a run knows, as it is written."""
-    return {
-        "beta": proof.beta,
-        "doubt": proof.doubt,
-        "asked": proof.asked,
-        "scanned": proof.scanned,
-        "skipped": proof.skipped,
-        "excess": proof.excess,
-        "excess_upper": proof.excess_upper,
-        "tolerance": proof.tolerance,
-        "counts": None if proof.counts is None else [list(row) for row in proof.counts],
-    }
+class HandicapFamily(Family):
+    """Survivors that are proven to contain the answer, the level reached, and how good answer and public favourite are."""
+
+    Part = Part
+    contains_answer = True
+    told = (PROVEN,)
+
+    def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
+        """What a run knows, as it is written."""
+        proof = result.proof
+        assert isinstance(proof, HandicapProof), "that of such a run"
+        part = Part(**{name: getattr(proof, name) for name in Part.__struct_fields__})
+        return cast(dict[str, Any], to_builtins(part))
+
+    def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
+        """What the file alone shows."""
+        yield from usual
+        yield Step("what is proven is what is certified", lambda: _levels(claim))
+        yield Step("labels and items looked at add up", lambda: _counts(claim))
+        yield Step("so many items and labels can have proven it", lambda: _reach(claim))
+        yield Step("the tolerance follows from the counts", lambda: _tolerance(claim))
+        yield Step("error and excess are possible", lambda: _bounds(claim))
+
+    def conditions(self, claim: Claim) -> tuple[Condition, ...]:
+        """The level reached, and items that nobody could label."""
+        part, beta = claim.part, float(claim.plan["beta"])
+        asked, skipped = part["asked"], part["skipped"]
+        return (
+            Condition(name=PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"]),
+            Condition(name=LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked),
+        )
+
+    def beliefs(self, claim: Claim) -> Iterator[Belief]:
+        """What only labels show."""
+        part = [f"proof.{key}" for key in Part.__struct_fields__ if key not in ("beta", "excess")]
+        yield Belief("the labels prove it", "certified", "rho_proven", *part, "conditions[].value")
+        error = claim.body["answer_error"]
+        told = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
+        yield Belief("estimates and the words of the verdict", "proof.excess", "verdict.why", "verdict.helps", *told)
+
+    def joint_tolerance(self, plan: Plan, parts: Sequence[Mapping[str, Any]]) -> tuple[float, int] | None:
+        """The tolerance of their counts added up; None where there is no order, or one of them tells none."""
+        assert isinstance(plan, HandicapPlan), "asked of such runs only"
+        f = plan.favourite
+        if f is None or any(part["counts"] is None for part in parts):
+            return None
+        accounts = Accounts(plan.n, plan.differences)
+        for part in parts:
+            accounts.counts += np.array(part["counts"], dtype=np.int64).T
+        return tolerance_of(plan, accounts, f), f
+
+    def items_alike(self, plan: Plan, parts: Sequence[Mapping[str, Any]], members: Sequence[int]) -> int | None:
+        """Of the first of an order and one other it is told."""
+        assert isinstance(plan, HandicapPlan), "asked of such runs only"
+        if len(members) != 2 or plan.favourite not in members or any(part["counts"] is None for part in parts):
+            return None
+        other = members[1] if members[0] == plan.favourite else members[0]
+        rows = [part["counts"][other] for part in parts]
+        return None if any(any(row[1:]) for row in rows) else sum(row[0] for row in rows)
+
+    def facts(self, claim: Claim) -> dict[str, str]:
+        """Who is left, at which level, and how good the answer is."""
+        part, survivors = claim.part, count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
+        facts = {
+            "ideal answer": "the hypothesis with the smallest error plus public handicap",
+            "survivors": f"{survivors}, proven to contain the ideal answer",
+            "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
+            "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
+        }
+        if part["tolerance"] is not None and part["tolerance"] < 1:
+            facts["tolerance"] = (
+                f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the best, at level "
+                f"{part['beta']:g}"
+            )
+        if part["excess_upper"] is not None:
+            plain = claim.protocol.recipe.losses is None
+            facts["excess error" if plain else "excess loss, in costliest errors"] = (
+                f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
+            )
+        return facts | error_facts(claim.body["answer_error"])
+
+    def error_words(self, result: Result, protocol: Published) -> str:
+        """How much more often than the best: an estimate, and a bound where it is certified."""
+        proof = result.proof
+        if result.measured is not None or not isinstance(proof, HandicapProof):
+            return super().error_words(result, protocol)
+        more, most = reference_words(protocol), proof.excess_upper
+        estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
+        told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
+        bound = ", an estimate without a bound"
+        if most is not None:
+            bound = f", {confidence(min(1.0, 2 * proof.beta))} interval 0 to {at_most(most, 4)}"
+        hint = "; --measure-error 100 measures the error itself" if protocol.plan.measurable else ""
+        what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
+        return f"{what}: {told}{bound}{hint}."
+
+    def proof_words(self, result: Result, protocol: Published) -> str:
+        """Certified or not: what that means, or why not, what would help, and what is proven all the same."""
+        proof, plan = result.proof, protocol.plan
+        assert isinstance(proof, HandicapProof), "that of such a run"
+        if not proof.certified:
+            verdict = proof.verdict
+            return f"Not certified: {verdict.why}. What helps: {verdict.helps}.{_tolerance_words(proof, protocol)}"
+        noiseless = ", if some hypothesis makes no error" if plan.infers else ""
+        whose = "candidate" if protocol.recipe.models else "hypothesis"
+        return (
+            f"Certified: this is the {whose} with the smallest error plus handicap. The chance that {two_of(proof.labs)} "
+            f"are both certified and have different answers is at most {at_most(proof.rho_proven)}{noiseless}."
+        )
+
+    def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
+        """Who is left, how many items were looked at, and what is proven of the first of a public order."""
+        proof, left = result.proof, result.survivors.indices
+        assert isinstance(proof, HandicapProof), "that of such a run"
+        names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
+        yield (
+            f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus handicap, except with "
+            f"probability {at_most(proof.beta)}."
+        )
+        yield (
+            f"{count(proof.scanned, 'item')} {plural(proof.scanned, 'was', 'were')} looked at, labels were asked for "
+            f"{100 * proof.asked / max(proof.scanned, 1):.0f}% of them."
+        )
+        if not proof.certified:
+            doubt = "nothing is" if proof.doubt >= 1 else f"only level {at_most(proof.doubt)} is"
+            yield f"The level asked for is {proof.beta:.3g}, and {doubt} proven."
+        elif told := _tolerance_words(proof, protocol):
+            yield told.strip()
 
 
-def conditions(claim: Claim) -> tuple[Condition, ...]:
-    """The level reached, and items that nobody could label."""
-    part, beta = claim.part, float(claim.plan["beta"])
-    asked, skipped = part["asked"], part["skipped"]
+FAMILY = HandicapFamily()
+_FEW = 3  # survivors that are named
+
+
+def _tolerance_words(proof: HandicapProof, protocol: Published) -> str:
+    """What is proven of the public favourite, whoever is left; nothing where there is none, or nothing is proven of it."""
+    plan = protocol.plan
+    assert isinstance(plan, HandicapPlan), "that of such a run"
+    if plan.favourite is None or proof.tolerance is None or proof.tolerance >= 1:
+        return ""
+    first = protocol.recipe.describe(plan.favourite)
+    word = "too" if proof.certified else "all the same"
     return (
-        Condition(name=PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"]),
-        Condition(name=LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked),
+        f" Proven {word}: {first}, the first of the public order, errs at most {at_most(proof.tolerance, 4)} more than the "
+        f"best (confidence {confidence(proof.beta)})."
     )
-
-
-def tests(claim: Claim) -> Iterator[tuple[str, Test]]:
-    """What the file alone shows."""
-    yield "what is proven is what is certified", lambda: _levels(claim)
-    yield "labels and items looked at add up", lambda: _counts(claim)
-    yield "so many items and labels can have proven it", lambda: _reach(claim)
-    yield "the tolerance follows from the counts", lambda: _tolerance(claim)
-    yield "error and excess are possible", lambda: _bounds(claim)
-
-
-def beliefs(claim: Claim) -> Iterator[Belief]:
-    """What only labels show."""
-    part = [f"proof.{key}" for key in Part.__annotations__ if key not in ("beta", "excess")]
-    yield Belief(
-        "the labels prove it", "certified", "labels_sufficient", "kept", "rho_proven", *part, "conditions[].value"
-    )
-    error = claim.body["answer_error"]
-    told = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
-    yield Belief("estimates and the words of the verdict", "proof.excess", "verdict.why", "verdict.helps", *told)
 
 
 def _plan(claim: Claim) -> HandicapPlan:
@@ -121,15 +241,13 @@ def _levels(claim: Claim) -> str | None:
     members = plan.members(claim.shared)
     if members is not None and not np.isin(claim.survivors, members).all():
         return "a survivor is no member of the cover"
-    told = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
-    return same(told, (certified, certified, min(1.0, plan.integer("labs") * doubt), None))
+    told = (body["certified"], body["rho_proven"])
+    return same(told, (certified, min(1.0, plan.integer("labs") * doubt)))
 
 
 def _counts(claim: Claim) -> str | None:
     """Labels, skips and items looked at add up, and a run does not end before it must."""
     plan, part, body = _plan(claim), claim.part, claim.body
-    if not all(is_count(part[key]) for key in ("asked", "scanned", "skipped")):
-        return "counts are whole numbers of at least 0"
     error, items = body["answer_error"] or {"labels": 0, "skipped": 0}, body["pool"]["items"]
     rounds = claim.rounds
     looked_at = part["scanned"] + error["labels"] + error["skipped"]
@@ -255,15 +373,3 @@ def _check_error(claim: Claim) -> str | None:
     errors = round(error["estimate"] * error["labels"])
     low, high = share_interval(errors, error["labels"], error["level"])
     return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])
-
-
-def joint_tolerance(plan: Plan, parts: list[Mapping[str, Any]]) -> float | None:
-    """The tolerance that independent labs prove together: their counts added up; None where one of them tells none."""
-    assert isinstance(plan, HandicapPlan), "asked of such runs only"
-    f = plan.favourite
-    if f is None or any(part["counts"] is None for part in parts):
-        return None
-    accounts = Accounts(plan.n, plan.differences)
-    for part in parts:
-        accounts.counts += np.array(part["counts"], dtype=np.int64).T
-    return tolerance_of(plan, accounts, f)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.learners.handicap.proof import LABELLED
 from replical.learners.parameters import PARAMETERS
 from replical.learners.plan import Condition, Number
-from replical.learners.result import Confirmation, Outcome, Result
+from replical.learners.result import Result, Verdict
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Labels, Query
 
@@ -98,9 +98,74 @@ def confirm(
     ('refuted', 'better', 40)
     """
     plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels, losses=losses)
-    found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).confirmation
-    assert found is not None, "Confirm says so"
+    found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).proof
+    assert isinstance(found, Confirmation), "Confirm says so"
     return found
+
+
+Outcome = Literal["confirmed", "refuted", "undecided"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """Does an answer hold on a lab's data: does it err at most a margin more than the best? That is all that is proven.
+
+    Attributes
+    ----------
+    outcome
+        ``"confirmed"``, ``"refuted"``, or ``"undecided"`` where pool or budget ended first.
+    hypothesis
+        Index of the answer.
+    against
+        Refuted: the candidate it lost to. Undecided: of those not done the one with the fewest errors. None if all are done.
+    margin
+        By how much it may err more than the best.
+    level
+        How often either outcome is wrong, at most.
+    asked
+        Labels asked for.
+    scanned
+        Items looked at.
+    unlabelled
+        Items that would have been asked if anybody could label them. If they are more than were asked, nothing is confirmed.
+    rivals
+        Candidates that are not done.
+    """
+
+    outcome: Outcome
+    hypothesis: int
+    against: int | None
+    margin: float
+    level: float
+    asked: int
+    scanned: int
+    unlabelled: int
+    rivals: int
+
+    @property
+    def certified(self) -> bool:
+        """Is the answer confirmed?"""
+        return self.outcome == "confirmed"
+
+    @property
+    def rho_proven(self) -> float:
+        """Nothing is proven of what other labs would choose."""
+        return 1.0
+
+    @property
+    def rho_predicted(self) -> None:
+        """Nor is it predicted."""
+        return None
+
+    @property
+    def answer_error(self) -> None:
+        """It errs at most the margin more than the best, or more."""
+        return None
+
+    @property
+    def verdict(self) -> Verdict:
+        """In one word."""
+        return Verdict(certified=self.certified, why="" if self.certified else self.outcome)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +183,7 @@ class Confirm:
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask about items of `pool` and listen; the `shared` string is not used.
 
-        The result's ``confirmation`` says the outcome, ``V`` holds the answer and the rivals that are not done,
+        The result's ``proof``, a `Confirmation`, says the outcome, ``V`` holds the answer and the rivals that are not done,
         ``conditions`` whether enough items were labelled.
         """
         plan, S, blocks = self.plan, pool.version_space(), pool.blocks()
@@ -157,7 +222,7 @@ class Confirm:
             unrounded=m,
             V=S,
             conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
-            confirmation=confirmation,
+            proof=confirmation,
         )
 
 

@@ -131,7 +131,6 @@ class Handicap:
             unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),
             V=S,
             conditions=(*plan.conditions, *proof.conditions),
-            verdict=proof.verdict,
             proof=proof,
         )
 

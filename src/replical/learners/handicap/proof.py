@@ -22,7 +22,7 @@ from replical.learners.handicap.bets import Accounts, Bets, Block, Observation
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.plan import Condition
-from replical.learners.result import Verdict
+from replical.learners.result import AnswerError, Verdict
 from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
@@ -94,6 +94,24 @@ class HandicapProof:
     def rho_proven(self) -> float:
         """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
         return min(1.0, self.labs * self.doubt)
+
+    @property
+    def rho_predicted(self) -> None:
+        """Nothing is predicted."""
+        return None
+
+    @property
+    def outcome(self) -> None:
+        """The run was to find an answer."""
+        return None
+
+    @property
+    def answer_error(self) -> AnswerError | None:
+        """Its excess, where the answer is certified."""
+        if self.excess_upper is None:
+            return None
+        level = min(1.0, 2 * self.beta)
+        return AnswerError(estimate=self.excess, low=0.0, high=self.excess_upper, level=level, of="excess", labels=0)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

@@ -38,7 +38,7 @@ from replical.learners.plan import (
     Task,
     nearest_count,
 )
-from replical.learners.result import Boosting, Result
+from replical.learners.result import Result
 from replical.pools.pool import AnyPool, ExactPool
 from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
@@ -110,7 +110,7 @@ class Boosted:
             tried.append(winner)
             if winner.frequent:
                 break
-        return Result(
+        return BoostedResult(
             hypothesis=winner.h if winner.frequent else None,
             unrounded=tried[0].h,
             V=_singleton(pool, winner.h) if winner.frequent else pool.version_space(),
@@ -164,6 +164,38 @@ class Boosted:
         if not wins and broken is not None:
             raise broken
         return wins
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boosting:
+    """How a boosted learner came to its answer.
+
+    Attributes
+    ----------
+    runs
+        Runs made in all.
+    strings
+        Strings tried.
+    frequency
+        How often the winner won with the last string; None where no string had a frequent winner.
+    """
+
+    runs: int
+    strings: int
+    frequency: Fraction | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class BoostedResult(Result):
+    """A result that tells how it came about.
+
+    Attributes
+    ----------
+    boosting
+        How many runs it took, and how often the winner won.
+    """
+
+    boosting: Boosting
 
 
 @dataclass(frozen=True)
