@@ -48,6 +48,7 @@ from replical import PredictionTable, Prior, PrivateRandomness, SharedRandomness
 from replical.classes.prior import UNIFORM
 from replical.core.exact import clopper_pearson
 from replical.core.parallel import ordered_map
+from replical.learners.catalogue import LEARNERS
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import Accounts, tolerance_of
@@ -155,7 +156,7 @@ class Labs:
             prior = self.public_order(string) if way.order == "public" else UNIFORM
             if way.method in FREE:
                 yield from self.simple(way, prior, string, labels)
-            else:
+            elif way.id in LEARNERS:
                 for run in self.learnt(way, prior, string):
                     if way.key == ("handicap", "public"):
                         labels[run.lab] = run.labels
@@ -175,7 +176,7 @@ class Labs:
         """All labs with a learner; of handicap besides what they know together."""
         shared, options = self.shared(string), dict(way.options)
         made = plan(way.id, self.population.C, pool="finite", prior=prior, **COMMON, **options)
-        ideal = self.ideal(made, shared)
+        ideal = self.ideal(made, prior, shared)
         ours = isinstance(made, HandicapPlan)
         common, counts = np.arange(len(self.models.candidates)), []
         for lab in "ABC" if ours and self.items <= THREE_LABS else "AB":
@@ -191,7 +192,7 @@ class Labs:
             right = ideal is None or h == ideal
             yield Run(way.method, way.order, string, h, found.labels, self.excess(h), certified, right, lab, **about)
 
-    def ideal(self, made: Any, shared: SharedRandomness) -> int | None:
+    def ideal(self, made: Any, prior: Prior, shared: SharedRandomness) -> int | None:
         """What a certificate says the answer is, by the whole population; None where it says something else."""
         errors = self.models.errors
         if isinstance(made, HandicapPlan):
@@ -331,7 +332,7 @@ def way(found: list[dict[str, Any]], method: str, order: str) -> dict[str, Any] 
     return next((each for each in found if (each["method"], each["order"]) == (method, order)), None)
 
 
-def totals(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def totals(parts: list[dict[str, Any]], ways: tuple[Way, ...]) -> list[dict[str, Any]]:
     """All sets of one pool size together; besides, labels as the geometric mean over sets of the means within them."""
     found = summary(Run(**run) for part in parts for run in part["runs"])
     for each in found:
@@ -339,7 +340,7 @@ def totals(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         means = [some["labels_mean"] for some in of_sets if some is not None]
         each["sets"] = len(means)
         each["labels_geometric"] = geometric_mean(means) if min(means) > 0 else 0.0
-    return [some for each in WAYS if (some := way(found, *each.key)) is not None]
+    return [some for each in ways if (some := way(found, *each.key)) is not None]
 
 
 def about(models: ModelSet) -> dict[str, Any]:
@@ -395,17 +396,18 @@ def all_runs(labs: Callable[[int], list[Run]], strings: int, workers: int) -> li
     return runs
 
 
-def part(path: Path, name: str, items: int, strings: int, workers: int) -> dict[str, Any]:
+def part(path: Path, name: str, items: int, strings: int, workers: int, ways: tuple[Way, ...] = WAYS) -> dict[str, Any]:
     """All runs of one set and pool size, from the file if they are there; a dot is a string."""
 
     def work() -> dict[str, Any]:
-        labs, started = Labs(models_of(name), items), time.perf_counter()
+        labs, started = Labs(models_of(name), items, ways), time.perf_counter()
         say(f"{name}, {items:,} items ", end="")
         runs = all_runs(labs, strings, workers)
         say(f" {time.perf_counter() - started:.0f} s")
         return {"figures": summary(runs), "runs": [asdict(run) for run in runs]}
 
-    return kept(path, {**SETTING, "set": name, "items": items, "strings": strings}, work)
+    tried = ["/".join(each.key) for each in ways]
+    return kept(path, {**SETTING, "set": name, "items": items, "strings": strings, "ways": tried}, work)
 
 
 def commit() -> str:
@@ -427,6 +429,11 @@ def record(folder: Path, found: dict[str, Any]) -> Path:
     return file
 
 
+def recorded() -> dict[str, Any]:
+    """The last record."""
+    return dict(json.loads(sorted(HISTORY.glob("0*.json"))[-1].read_text(encoding="utf-8")))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 500 items")
@@ -436,14 +443,14 @@ def main() -> None:
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/choosing")
     given = parser.parse_args()
     names = given.sets or (QUICK if given.quick else list(SETS))
-    sizes = {500: 2} if given.quick else STRINGS
+    sizes, ways = {500: 2} if given.quick else STRINGS, WAYS
     kept, path, begun = given.out / "choosing-parts", given.out / "choosing", time.perf_counter()
     found: dict[str, Any] = {**SETTING, "commit": commit()}
     found |= {"sets": [about(models_of(name)) for name in names], "pools": [], "growth": []}
     for items, strings in sizes.items():
-        parts = [part(kept / f"{name}-{items}.json", name, items, strings, given.workers) for name in names]
+        parts = [part(kept / f"{name}-{items}.json", name, items, strings, given.workers, ways) for name in names]
         sets = [{"name": each["setting"]["set"], "figures": each["figures"]} for each in parts]
-        found["pools"].append({"items": items, "strings": strings, "totals": totals(parts), "sets": sets})
+        found["pools"].append({"items": items, "strings": strings, "totals": totals(parts, ways), "sets": sets})
         if items == THREE_LABS:
             found["growth"] = growth(parts)
         path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")

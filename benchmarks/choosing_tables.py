@@ -15,7 +15,15 @@ NAMES = {
     "argmax": "argmax, as many labels as Handicap",
     "public-first": "first of the public order, no labels",
 }
-PROVES = tuple(method for method in NAMES if method not in ("argmax", "public-first"))
+BEFORE = {  # learners that went, in the record that still has them
+    "settled": "settled",
+    "settled-distance": "settled-distance",
+    "rounded-a2": "rounded-a2",
+    "settled-cal": "settled-cal",
+    "rounded-cal": "rounded-cal",
+}
+PROVES = tuple(method for method in (*NAMES, *BEFORE) if method not in ("argmax", "public-first"))
+TELLS_IDEAL = ("handicap", "handicap, nu = 0", "settled")  # whose certificates speak of one ideal answer
 
 
 def share(part: int, whole: int) -> str:
@@ -31,7 +39,7 @@ def markdown(columns: Iterable[str], rows: Iterable[list[str]]) -> str:
 def tables(found: Found) -> str:
     """All tables, one after the other."""
     pools = found["pools"]
-    parts = ["The sets\n\n" + markdown(ABOUT, map(about_row, found["sets"]))]
+    parts = ["The sets\n\n" + about_sets(found)]
     parts += [f"{title}, all sets, by items in a pool\n\n{side_by_side(pools, cell)}" for title, cell in CELLS.items()]
     parts.append("What labs know together, all sets\n\n" + together(pools))
     if found["growth"]:
@@ -41,6 +49,32 @@ def tables(found: Found) -> str:
         parts.append(head + markdown(TOTALS, map(total_row, pool["totals"])))
     parts += [f"{pool['items']:,} items, set by set\n\n" + by_set(pool) for pool in pools]
     return "\n".join(parts)
+
+
+def page(found: Found) -> list[str]:
+    """The tables of docs/explanation/choosing.md."""
+    pools = found["pools"]
+    return [summary(pools, NAMES), together(pools), growth(found["growth"]), about_sets(found), summary(pools, BEFORE)]
+
+
+def summary(pools: list[Found], names: dict[str, str]) -> str:
+    """One row a way to choose and pool size, of the ways that were tried on every set."""
+    rows = []
+    for method, order in dict.fromkeys((each["method"], each["order"]) for pool in pools for each in pool["totals"]):
+        for pool in pools:
+            for each in pool["totals"]:
+                if (
+                    (each["method"], each["order"]) == (method, order)
+                    and method in names
+                    and each["sets"] == most(pools)
+                ):
+                    known = [cell(each) for cell in CELLS.values()]
+                    rows.append([names[method], words(method, order), f"{pool['items']:,}", *known])
+    return markdown(("method", "handicaps or order", "items", *CELLS), rows)
+
+
+def about_sets(found: Found) -> str:
+    return markdown(ABOUT, map(about_row, found["sets"]))
 
 
 ABOUT = ("set", "models", "labels", "rows", "best error", "second best: more by", "models within ε",
@@ -59,7 +93,10 @@ def side_by_side(pools: list[Found], cell: Callable[[Found], str]) -> str:
     columns = ("method", "handicaps or order", *(f"{pool['items']:,}" for pool in pools))
     known = [{(each["method"], each["order"]): each for each in pool["totals"]} for pool in pools]
     ways = dict.fromkeys(way for of_pool in known for way in of_pool if of_pool[way]["sets"] == most(pools))
-    rows = ([NAMES[way[0]], words(*way), *(cell(some[way]) if way in some else "" for some in known)] for way in ways)
+    rows = (
+        [(NAMES | BEFORE)[way[0]], words(*way), *(cell(some[way]) if way in some else "" for some in known)]
+        for way in ways
+    )
     return markdown(columns, (row for row in rows if any(row[2:])))
 
 
@@ -133,15 +170,15 @@ TOTALS = ("method", "order", "pairs", "pairs that agree (95% interval)", "certif
 
 
 def total_row(each: Found) -> list[str]:
-    proves = each["method"] in PROVES
+    proves, tells = each["method"] in PROVES, each["method"] in TELLS_IDEAL
     return [
-        NAMES[each["method"]],
+        (NAMES | BEFORE)[each["method"]],
         words(each["method"], each["order"]),
         f"{each['pairs']}",
         agree_cell(each),
         certified_cell(each),
         f"{each['certified_and_different']} of {each['certified_pairs']}" if proves else "",
-        f"{each['wrong_certificates']} of {each['certified']}" if proves else "",
+        f"{each['wrong_certificates']} of {each['certified']}" if tells else "",
         *(f"{each[name]:,.0f}" for name in ("labels_geometric", "labels_mean", "labels_median")),
         *(f"{each[name]:.4f}" for name in ("excess_mean", "excess_99")),
         f"{each['excess_above_epsilon']} of {each['labs']}",
@@ -157,7 +194,7 @@ def by_set(pool: Found) -> str:
     for of in pool["sets"]:
         known = {(each["method"], each["order"]): each for each in of["figures"]}
         rows.append([of["name"], *(set_cell(known[way]) if way in known else "" for way in ways)])
-    return markdown(("set", *(f"{NAMES[way[0]]}, {words(*way)}" for way in ways)), rows)
+    return markdown(("set", *(f"{(NAMES | BEFORE)[way[0]]}, {words(*way)}" for way in ways)), rows)
 
 
 def set_cell(each: Found) -> str:

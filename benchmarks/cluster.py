@@ -47,8 +47,8 @@ NETWORKS = {
 LOOPBACK = Network(bytes_a_second=1e9)  # what is measured of a message here has the way of this machine in it
 CANDIDATES, ITEMS, SHARD = 10**5, 10**6, 2**27  # of the table in shards; bytes of a shard
 PAIRS = 4000
-AUDIT = Experiment(class_spec="thresholds:1000000", learner="handicap", epsilon=0.1, pool_size=100_000)
-CHECKED = Experiment(class_spec="thresholds:100000", learner="handicap", epsilon=0.1, pool_size=100_000)
+AUDIT = Experiment(class_spec="thresholds:1000000", learner="cal", epsilon=0.1, pool_size=100_000)
+CHECKED = Experiment(class_spec="thresholds:100000", learner="cal", epsilon=0.1, pool_size=100_000)
 
 
 # ---- what is measured ----
@@ -58,7 +58,7 @@ def message_sizes() -> dict[str, int]:
     """Bytes of what goes to a worker and comes back, for pieces of a study and of an audit."""
     ready = prepare(AUDIT, seed=SEED)
     task = PairTask(learner=ready.learner, world=ready.world.light(), seed=SEED, labs=2)
-    tried = Experiment(class_spec="thresholds:1000", learner="handicap", epsilon=0.1, pool_size=10_000)
+    tried = Experiment(class_spec="thresholds:1000", learner="cal", epsilon=0.1, pool_size=10_000)
     piece = StudyPiece(cell="0" * 16, experiment=tried, class_seed=SEED, seed=SEED, start=0, end=50)
     small = prepare(tried, seed=SEED)
     pairs = PairTask(learner=small.learner, world=small.world, seed=SEED, labs=2)

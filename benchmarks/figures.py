@@ -2,8 +2,9 @@
 
     python benchmarks/figures.py [--out DIR]
 
-takes what was measured from the JSON files in DIR (docs/explanation/figures) and writes the figures beside them. Bills and
-the comparison of active with passive learning are computed, not measured: they are computed again.
+takes what was measured from benchmarks/history or from the JSON files in DIR (docs/explanation/figures), and writes the
+figures into DIR. Bills and the comparison of active with passive learning are computed, not measured: they are computed
+again.
 """
 
 from __future__ import annotations
@@ -17,10 +18,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import active_against_passive
+import choosing
 import choosing_tables
 import cluster
-import cost_of_replicability
-import peer_tables
 import theorem
 import which_learner
 
@@ -33,15 +33,10 @@ BILLS = {"epsilon": ("epsilon", None), "rho": ("rho", None), "class": ("class", 
 SETTING: dict[str, Any] = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0}
 
 # Each figure from what is stored: the content of its JSON file, and where it goes, without an ending.
-STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {
-    "choosing": choosing_tables.figure,
-    "cluster": cluster.figure,
-    "cost-of-replicability": lambda found, path: cost_of_replicability.figure(found["worlds"], path),
-    "peers": peer_tables.figure,
-    "theorem": theorem.figure,
-    "which-learner": lambda found, path: which_learner.draw(
-        [which_learner.Cell(**cell) for cell in found["cells"]], path.parent
-    ),
+STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {"cluster": cluster.figure, "theorem": theorem.figure}
+RECORDED: dict[str, Callable[[Path], None]] = {
+    "choosing": lambda path: choosing_tables.figure(choosing.recorded(), path),
+    "which-learner": lambda path: which_learner.draw(which_learner.recorded(), path.parent),
 }
 
 
@@ -51,7 +46,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=HERE, help="folder with the JSON files, for the figures too")
     parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="only these figures")
     given = parser.parse_args()
-    for name in (*STORED, "active-against-passive", *(f"bills-{each}" for each in BILLS)):
+    for name in (*STORED, *RECORDED, "active-against-passive", *(f"bills-{each}" for each in BILLS)):
         if not given.only or name in given.only:
             draw(name, given.out)
             print(name)
@@ -61,6 +56,8 @@ def draw(name: str, out: Path) -> None:
     """One figure."""
     if name in STORED:
         STORED[name](json.loads((out / f"{name}.json").read_text(encoding="utf-8")), out / name)
+    elif name in RECORDED:
+        RECORDED[name](out / name)
     elif name == "active-against-passive":
         active_against_passive.draw(out)
     else:

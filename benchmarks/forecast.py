@@ -37,7 +37,7 @@ from replical.worlds.forecast import forecast, remaining
 from replical.worlds.vote_worlds import votes_on
 
 ITEMS, LABS, DRAWS = 2_000, 10, 24
-PLANS: dict[str, dict[str, float]] = {"handicap": {"rho": 0.1}, "a2": {}}
+PLANS: dict[str, dict[str, float]] = {"handicap": {"rho": 0.1}}
 COMMON = {"epsilon": 0.05, "delta": 0.05}
 AT = (64, 128)
 SEED = 2026

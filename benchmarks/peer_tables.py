@@ -119,20 +119,32 @@ def head(found: Found) -> str:
     )
 
 
-def page(found: Found) -> str:
-    """What stands on the page: all worlds together, then agreement and error world by world, then times."""
-    together = markdown(COLUMNS, (cells(*each) for each in rows(found, found["totals"])))
+def together(found: Found) -> str:
+    """The table of docs/explanation/choosing.md: all worlds together."""
+    return markdown(COLUMNS, (cells(*each) for each in rows(found, found["totals"])))
+
+
+def overview(found: Found) -> str:
+    """All worlds together, then agreement and error world by world, then times."""
     labels = by_world(found, "Labels per lab, median, where no budget says it", lambda each: own_number(found, each))
     agree = by_world(found, "Pairs that agree, world by world", lambda each: share(each["agreements"], each["pairs"]))
     error = by_world(found, "Error above the best, mean, world by world", lambda each: f"{each['excess_mean']:+.4f}")
     return "\n".join(
-        [head(found), "**All worlds together**\n\n" + together, agree, error, labels, times(found), checks(found)]
+        [
+            head(found),
+            "**All worlds together**\n\n" + together(found),
+            agree,
+            error,
+            labels,
+            times(found),
+            checks(found),
+        ]
     )
 
 
 def tables(found: Found) -> str:
     """All tables."""
-    parts = [page(found), "**The worlds**\n\n" + markdown(ABOUT, map(about_row, found["worlds"]))]
+    parts = [overview(found), "**The worlds**\n\n" + markdown(ABOUT, map(about_row, found["worlds"]))]
     for each in found["worlds"]:
         parts.append(
             f"**{each['name']}**\n\n" + markdown(COLUMNS, (cells(*row) for row in rows(found, each["figures"])))

@@ -1,6 +1,6 @@
 """How long a long run takes to go on, and its certificate to be checked: by replay alone, and from a snapshot.
 
-One run of Settled among 20 candidates that are about equally good, so that it asks until its budget is spent; its journal is
+One run of handicap among 20 candidates that are about equally good, so that it asks until its budget is spent; its journal is
 written as a session writes it. *replay* is the plain version: every label is heard again. Both ask about the same items, or
 this stops. Seconds are those of one core.
 

@@ -75,7 +75,7 @@ def apart(**size: Any) -> dict[str, Any]:
 
 def side_by_side(pairs: int) -> list[dict[str, Any]]:
     """One study on one process, on all cores, and on Dask."""
-    grid = {"class": ["thresholds:1000", "thresholds:100000"], "learner": ["cal", "handicap"]}
+    grid = {"class": ["thresholds:1000", "thresholds:100000"], "learner": "cal"}
     grid |= {"epsilon": [0.1, 0.05], "pool_size": [100_000]}
     study = Study.of(
         {"schema": "replical.study/1", "name": "scale", "seed": SEED, "grid": [grid], "stop": {"pairs": pairs}}
@@ -121,11 +121,11 @@ def main() -> None:
         apart(spec=spec, learner=learner, pool=100_000, noise="0")
         for specs in CLASSES.values()
         for spec in specs[:few]
-        for learner in ("cal", "handicap")
+        for learner in ("cal",)
     ]
     pools = [
         apart(spec="thresholds:20000", learner=learner, pool=pool, noise=noise)
-        for learner, noise in (("handicap", "0"), ("handicap", "0.05"))
+        for learner, noise in (("cal", "0"), ("a2", "0.05"))
         for pool in POOLS[:few]
     ]
     together = side_by_side(20 if given.quick else 200)

@@ -27,7 +27,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 HISTORY = HERE / "history"
-POOLS = (10**5, 10**6, 10**7)  # items, for the growth of handicap on thresholds
+POOLS = (10**5, 10**6, 10**7)  # items, for the growth of cal on thresholds
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ def of_tables(told: dict[str, Any]) -> Iterator[Figure]:
 def of_structured(told: dict[str, Any]) -> Iterator[Figure]:
     for each in told["everyday"]:
         what = f"{each['class']} on {each['items']} items, {each['learner']}, {each['labels']} labels"
-        stumps = each["class"].startswith("stumps") and each["noise"] == "0"
+        stumps = each["class"].startswith("stumps") and each["learner"] == "cal"
         yield Figure(what, each["prepare"] + each["run"], "s", goal=10 if stumps else None, most=True)
         yield Figure("the same, memory", each["MB"] / 1e3, "GB", goal=2 if stumps else None, most=True)
     for name, growth in told["growth"].items():
-        yield Figure(f"handicap, time grows with {name} to the power", growth["exponent"], "")
+        yield Figure(f"cal, time grows with {name} to the power", growth["exponent"], "")
 
 
 def of_startup(told: dict[str, Any]) -> Iterator[Figure]:
@@ -143,7 +143,7 @@ def of_peers(told: dict[str, Any]) -> Iterator[Figure]:
 
 def of_pools(told: list[dict[str, Any]]) -> Iterator[Figure]:
     for each in told:
-        yield Figure(f"handicap, 20,000 thresholds, {each['pool']:,} items, a pair", each["pair_seconds"], "s")
+        yield Figure(f"cal, 20,000 thresholds, {each['pool']:,} items, a pair", each["pair_seconds"], "s")
     for one, two in pairwise(told):
         power = log(two["pair_seconds"] / one["pair_seconds"]) / log(two["pool"] / one["pool"])
         yield Figure(f"from {one['pool']:,} to {two['pool']:,} items it grows to the power", power, "")
@@ -158,7 +158,7 @@ def script(name: str, *words: str) -> Any:
 
 
 def pools() -> list[dict[str, Any]]:
-    sizes = [{"spec": "thresholds:20000", "learner": "handicap", "pool": pool, "noise": "0"} for pool in POOLS]
+    sizes = [{"spec": "thresholds:20000", "learner": "cal", "pool": pool, "noise": "0"} for pool in POOLS]
     words = [[sys.executable, str(HERE / "scale.py"), "--one", json.dumps(size)] for size in sizes]
     return [json.loads(subprocess.run(each, check=True, capture_output=True).stdout) for each in words]
 

@@ -30,22 +30,22 @@ from replical.worlds.audit import run_lab
 from replical.worlds.experiment import Experiment, prepare
 
 SEED = "structured"
-QUIET, NOISY = {"learner": "handicap", "noise": "0"}, {"learner": "handicap", "noise": "0.05"}
+CAL, A2 = {"learner": "cal", "noise": "0"}, {"learner": "a2", "noise": "0.05"}
 EVERYDAY = [
-    QUIET | {"spec": "stumps:100,50000", "items": 10**6},
-    QUIET | {"spec": "stumps:100,50000", "items": 10**6, "own": True},
-    NOISY | {"spec": "stumps:100,50000", "items": 10**6},
-    QUIET | {"spec": "intervals:2000", "items": 10**6},
-    NOISY | {"spec": "intervals:2000", "items": 10**6},
-    QUIET | {"spec": "boxes:2,32", "items": 10**6},
-    NOISY | {"spec": "boxes:2,32", "items": 10**6},
+    CAL | {"spec": "stumps:100,50000", "items": 10**6},
+    CAL | {"spec": "stumps:100,50000", "items": 10**6, "own": True},
+    A2 | {"spec": "stumps:100,50000", "items": 10**6},
+    CAL | {"spec": "intervals:2000", "items": 10**6},
+    A2 | {"spec": "intervals:2000", "items": 10**6},
+    CAL | {"spec": "boxes:2,32", "items": 10**6},
+    A2 | {"spec": "boxes:2,32", "items": 10**6},
 ]
-SMALL = [QUIET | {"spec": spec, "items": 10**5} for spec in ("stumps:20,500", "intervals:300", "boxes:2,12")]
+SMALL = [CAL | {"spec": spec, "items": 10**5} for spec in ("stumps:20,500", "intervals:300", "boxes:2,12")]
 GROWING = {
-    "hypotheses, stumps": [QUIET | {"spec": f"stumps:20,{bins}", "items": 10**5} for bins in (2500, 25_000, 250_000)],
-    "hypotheses, intervals": [QUIET | {"spec": f"intervals:{grid}", "items": 10**5} for grid in (500, 1600, 5000)],
+    "hypotheses, stumps": [CAL | {"spec": f"stumps:20,{bins}", "items": 10**5} for bins in (2500, 25_000, 250_000)],
+    "hypotheses, intervals": [CAL | {"spec": f"intervals:{grid}", "items": 10**5} for grid in (500, 1600, 5000)],
     "items, stumps:20,500": [
-        QUIET | {"spec": "stumps:20,500", "items": items, "own": True} for items in (10**4, 10**5, 10**6)
+        CAL | {"spec": "stumps:20,500", "items": items, "own": True} for items in (10**4, 10**5, 10**6)
     ],
 }
 
@@ -58,7 +58,7 @@ def one(spec: str, learner: str, noise: str, items: int, *, own: bool = False, p
         C, generator = Stumps(dimensions, bins), np.random.default_rng(0)
         pool = Pool(C, generator.random((items, dimensions)), PrivateRandomness.simulated(SEED))
         truth = pool.predictions.codes(len(C) // 3)
-        p = plan(learner, C, epsilon=0.05, delta=0.05, rho=0.1, nu=0, pool="finite")
+        p = plan(learner, C, epsilon=0.05, delta=0.05, rho=0.1, pool="finite", items=items)
         made, prepared = learner_for(p), time.process_time()
         result = learn(made, pool, KnownLabels(C, truth), SharedRandomness(SEED))
     else:
@@ -76,7 +76,6 @@ def one(spec: str, learner: str, noise: str, items: int, *, own: bool = False, p
         "class": spec,
         "hypotheses": len(C),
         "learner": learner,
-        "noise": noise,
         "items": f"{items:,}" + (" of its own" if own else ""),
         "form": "packed matrix" if packed else "structured",
         "labels": result.labels,

@@ -7,11 +7,11 @@ them flipped, flipped with .45 within .03 of the target's boundary (near ties), 
 target's, turned round where the first feature lies in a band that holds a tenth of the population. A cell ends after
 --pairs pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
-    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..]
-                                       [--record]
+    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..] [--record]
+    python benchmarks/which_learner.py --page       # the table of docs/explanation/which-learner.md, from the last record
 
 writes DIR/which-learner.json, .md (tables) and .svg/.png (figure), the first anew after each cell; --record adds the cells
-to benchmarks/history/which_learner, with the commit. With --only it measures these learners again and keeps the other cells
+to benchmarks/history/which_learner, with the commit. With --only it measures these ways again and keeps the other cells
 that DIR has: what a cell shows is of the commit it names.
 """
 
@@ -158,25 +158,23 @@ def rows(quick: bool) -> list[tuple[str, int, str, str]]:
         return [("thresholds:100", 500, *each) for each in product(("0", "outside"), OURS)]
     grid = [(*each, OURS) for each in product(CLASSES, POOLS, LABELS)]
     grid += [(*LARGE, noise, OURS[1:]) for noise in ("0", "0.05")]
-    return [
-        (world, items, noise, learner)
-        for world, items, noise, learners in grid
-        for learner in learners
-    ]
+    return [(world, items, noise, learner) for world, items, noise, learners in grid for learner in learners]
 
 
 def table(cells: list[Cell]) -> str:
-    """One line a pool and noise; of each learner labels a lab, certified labs, agreeing pairs, mean excess, pairs."""
-    lines = []
-    for world in dict.fromkeys(each.world for each in cells):
-        of_world = [each for each in cells if each.world == world]
-        learners = [each for each in LOOKS if any(cell.learner == each for cell in of_world)]
-        lines += [f"### {world}", "", f"| items | noise | {' | '.join(learners)} |", "|---" * (len(learners) + 2) + "|"]
-        for items, noise in dict.fromkeys((each.items, each.noise) for each in of_world):
-            told = {each.learner: _told(each) for each in of_world if (each.items, each.noise) == (items, noise)}
-            lines.append(f"| {items:,} | {LABELS[noise]} | {' | '.join(told.get(each, '') for each in learners)} |")
-        lines.append("")
-    return "\n".join(lines)
+    """One line a world, pool and noise; of each way labels a lab, certified labs, agreeing pairs, mean excess, pairs."""
+    lines = [f"| class | items | noise | {' | '.join(LOOKS)} |", "|---" * (len(LOOKS) + 3) + "|"]
+    for world, items, noise in dict.fromkeys((each.world, each.items, each.noise) for each in cells):
+        here = [each for each in cells if (each.world, each.items, each.noise) == (world, items, noise)]
+        told = {each.learner: _told(each) for each in here}
+        lines.append(f"| {world} | {items:,} | {LABELS[noise]} | {' | '.join(told.get(each, '') for each in LOOKS)} |")
+    return "\n".join(lines) + "\n"
+
+
+def recorded() -> list[Cell]:
+    """The cells of the last record, of the ways that are there."""
+    found = json.loads(sorted(HISTORY.glob("0*.json"))[-1].read_text(encoding="utf-8"))
+    return [Cell(**cell) for cell in found["cells"] if cell["learner"] in LOOKS]
 
 
 def _told(cell: Cell) -> str:
@@ -224,12 +222,16 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few small cells")
+    parser.add_argument("--page", action="store_true", help="print the table of the last record, run nothing")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=5.0, help="time a cell, after two pairs")
-    parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these learners again")
+    parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these ways again")
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/which_learner")
     given = parser.parse_args()
+    if given.page:
+        print(table(recorded()), end="")
+        return
     given.out.mkdir(parents=True, exist_ok=True)
     file, wanted, started = given.out / "which-learner.json", rows(given.quick), time.perf_counter()
     known = json.loads(file.read_text(encoding="utf-8"))["cells"] if given.only and file.exists() else []

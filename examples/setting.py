@@ -1,4 +1,4 @@
-"""What the examples share: a folder for each, commands as a lab would type them, and a range for a count."""
+"""What the examples share: a folder for each, and commands as a lab would type them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from replical.cli import main as replical
-from replical.core.exact import lower_tail, upper_tail
 
 OUT = Path(__file__).parent / "out"  # what the examples write, and git ignores
 
@@ -18,7 +17,7 @@ OUT = Path(__file__).parent / "out"  # what the examples write, and git ignores
 def in_a_folder(what: str, example: Callable[[int], None]) -> int:
     """Run an example in a folder of its own, and say where its files are."""
     parser = options(what)
-    parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs to compare with the prediction")
+    parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs of labs that run in memory")
     given = parser.parse_args()
     if given.pairs < 1:
         parser.error("--pairs must be at least 1")
@@ -63,10 +62,3 @@ def command(*words: str, lines: int = 0, allowed: tuple[int, ...] = (0,)) -> Non
         raise SystemExit(notes.getvalue() + told.getvalue())
     for line in told.getvalue().splitlines()[-lines:]:
         print("  ", line)
-
-
-def interval(pairs: int, disagreement: float) -> tuple[int, int]:
-    """How many pairs agree, with probability 95%, if each pair differs with this probability."""
-    agrees = 1 - disagreement
-    low = min(count for count in range(pairs + 1) if lower_tail(count, pairs, agrees) > 0.025)
-    return low, max(count for count in range(pairs + 1) if upper_tail(count, pairs, agrees) > 0.025)

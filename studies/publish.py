@@ -19,9 +19,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from replical.study.pictures.draw import draw
-
 from replical.study.report.page import report
+from replical.study.run import draw
 from replical.study.spec import Study
 from support.browser import browsers, installed
 

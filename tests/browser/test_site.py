@@ -70,7 +70,7 @@ def test_it_opens_from_the_disk_and_can_be_searched(site):
         window.until(FOUND, "claims/handicap")
         assert all(address.startswith("file:") for address in window.run(ASKED))
         phone = start(phone=True)
-        for page in ("index", "explanation/choosing", "reference/commands", "notebooks/two-labs"):
+        for page in ("index", "explanation/choosing", "reference/commands", "notebooks/my-own-models"):
             phone.open((site / f"{page}.html").as_uri())
             assert phone.run(WIDER) <= 0, page
 

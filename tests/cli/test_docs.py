@@ -114,7 +114,7 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
         assert code in {"compare": (0, 1, 4), "confirm": (0, 1, 4)}.get(words[0], (0,)), err
         if words[0] in ("protocol", "init") and lines:
             assert out.replace(": 1,000 items", ": 10,000 items").splitlines() == lines
-    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [6, 3, 2, 1, 3]
+    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [5, 3, 2, 2, 2]
 
 
 @pytest.mark.slow
@@ -155,13 +155,13 @@ def test_a_raw_table_leads_to_a_proof(tmp_path, monkeypatch, command):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(5))
 def test_the_figures_of_the_open_problems_are_what_commands_print(number, capsys):
     """Each command of the page with the lines shown below it; the last is its code."""
     pytest.importorskip("sklearn")
     page = (ROOT / "docs/explanation/open-problems.md").read_text("utf-8")
     commands = [*dict.fromkeys((tuple(words), tuple(lines)) for words, lines in shown(page))]
-    assert len(commands) == 6
+    assert len(commands) == 5
     words, lines = commands[number]
     program = [] if words[0].endswith(".py") else ["-m", "replical"]
     done = subprocess.run([sys.executable, *program, *words], capture_output=True, text=True, cwd=ROOT, check=False)

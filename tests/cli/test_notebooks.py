@@ -30,10 +30,8 @@ def run(path, capsys, monkeypatch):
     return found
 
 
-def test_there_are_four():
-    assert [path.stem for path in NOTEBOOKS] == [
-        "a-theorem-of-the-paper", "my-own-models", "plan-a-budget", "two-labs"
-    ]  # fmt: skip
+def test_there_are_three():
+    assert [path.stem for path in NOTEBOOKS] == ["a-theorem-of-the-paper", "my-own-models", "plan-a-budget"]
 
 
 @pytest.mark.parametrize(

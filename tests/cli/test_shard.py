@@ -1,7 +1,6 @@
 """Tables beyond memory, by the commands: shards are a pool like the table, to the bit."""
 
 import json
-import shlex
 import shutil
 
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from replical import Protocol
 from support.commands import answered
 from support.lab import content, world
-from support.paths import ROOT
 from support.tables import write
 
 pytest.importorskip("pyarrow")
@@ -88,20 +86,3 @@ def test_a_run_on_a_cluster(lab, command, monkeypatch):
     answered(command, "run", lab / "p.toml", "--pool", lab / "shards", *files, "--cluster", "local:2")
     words = ["verify", lab / "a.json", "--pool", lab / "whole.parquet", "--journal", lab / "a.db"]
     assert answered(command, *words)["valid"]
-
-
-@pytest.mark.slow
-def test_the_page_about_large_tables_is_as_shown(tmp_path, monkeypatch, command):
-    """All its commands, one after the other, on a small table."""
-    pytest.importorskip("distributed")
-    monkeypatch.chdir(tmp_path)
-    columns = world()
-    (tmp_path / "protocol.toml").write_text(Protocol.of(content(epsilon=0.3, batch=4)).toml())
-    write(columns, tmp_path / "a.parquet")
-    write({"id": columns["id"], "label": columns["truth"]}, tmp_path / "a-labels.parquet")
-    page = (ROOT / "docs" / "how-to" / "very-large-tables.md").read_text(encoding="utf-8")
-    lines = [line for line in page.splitlines() if line.startswith("$ replical ")]
-    for line in lines:
-        code, _, err = command(*shlex.split(line)[2:])
-        assert code == 0, err
-    assert [line.split()[2] for line in lines] == ["shard", "run", "verify", "run"]
