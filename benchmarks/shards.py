@@ -122,16 +122,15 @@ def whole_run(learner: str, options: dict[str, int], predictions: Any, items: An
     C = PredictionTable([f"m{number}" for number in range(candidates)])
     order = PrivateRandomness.simulated("benchmarks/shards").permutation(count)
     pool = Pool.in_order(C, items, np.arange(count), order, predictions)
-    made = learner_for(plan(learner, C, epsilon=0.05, delta=0.05, rho=0.1, pool="finite", **options))
+    promised = {"rho": 0.1} if learner == "handicap" else {}
+    made = learner_for(plan(learner, C, epsilon=0.05, delta=0.05, pool="finite", **promised, **options))
     result = learn(made, pool, KnownLabels(C, truth_of(count)), SHARED)
-    proofs = repr(result.settling), repr(result.rounding and result.rounding.kappa)
-    certified = result.settling.certified if result.settling else result.rounding.certified
     return {
         "hypothesis": result.hypothesis,
         "labels": result.labels,
         "survivors": result.V.size,
-        "certified": bool(certified),
-        "digest": digest(result.V.indices, result.V.disputed, np.array(proofs)),
+        "certified": result.proven is not None and result.proven.certified,
+        "digest": digest(result.V.indices, result.V.disputed, np.array(repr(result.proof))),
     }
 
 

@@ -58,7 +58,7 @@ def one(spec: str, learner: str, noise: str, items: int, *, own: bool = False, p
         C, generator = Stumps(dimensions, bins), np.random.default_rng(0)
         pool = Pool(C, generator.random((items, dimensions)), PrivateRandomness.simulated(SEED))
         truth = pool.predictions.codes(len(C) // 3)
-        p = plan(learner, C, epsilon=0.05, delta=0.05, rho=0.1, pool="finite", items=items)
+        p = plan(learner, C, epsilon=0.05, delta=0.05, pool="finite")
         made, prepared = learner_for(p), time.process_time()
         result = learn(made, pool, KnownLabels(C, truth), SharedRandomness(SEED))
     else:

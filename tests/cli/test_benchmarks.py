@@ -16,13 +16,6 @@ from support.figures import faults, recorded
 from support.paths import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
-FEWER = """
-import dataclasses, sys
-sys.path.insert(0, sys.argv.pop(1))
-import cost_of_replicability as benchmark
-benchmark.QUICK = [dataclasses.replace(case, pairs=4) for case in benchmark.QUICK]
-benchmark.main()
-"""
 
 
 @pytest.fixture
@@ -30,7 +23,7 @@ def script(tmp_path):
     """Run a benchmark as it is; what it said."""
 
     def run(name, *words):
-        words = [sys.executable, *(name if isinstance(name, list) else [BENCHMARKS / f"{name}.py"]), *words]
+        words = [sys.executable, BENCHMARKS / f"{name}.py", *words]
         environment = os.environ | {"MPLCONFIGDIR": str(tmp_path)}
         done = subprocess.run(
             words, capture_output=True, text=True, timeout=400, check=False, cwd=ROOT, env=environment
@@ -106,23 +99,11 @@ def test_the_benchmark_of_pairs_finds_one_answer_on_every_back_end(script, tmp_p
     assert all(row["seconds"] > 0 for row in rows)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [["-c", FEWER, BENCHMARKS], "cost_of_replicability"], ids=["fewer pairs", "as it is"])
-def test_the_cost_benchmark_runs(script, name, tmp_path):
-    """The quick form, with fewer pairs or as it is; it draws its figure too."""
-    script(name, "--quick", "--out", tmp_path)
-    found = read(tmp_path / "cost-of-replicability.json")
-    assert len(found["worlds"]) == 3
-    for world in found["worlds"]:
-        assert world["disagreement"]["certified"] == 0 < world["certified"]  # figures repeat: no chance in it
-    assert drawn(tmp_path, "cost-of-replicability", "svg", "png", "md")
+NAMES = ("choosing", "cluster", "theorem", "which-learner", "active-against-passive", "bills-epsilon", "bills-rho",
+         "bills-class", "bills-noise")  # fmt: skip
 
 
-NAMES = ("choosing", "cluster", "cost-of-replicability", "peers", "theorem", "which-learner", "active-against-passive",
-         "bills-epsilon", "bills-rho", "bills-class", "bills-noise")  # fmt: skip
-
-
-@pytest.mark.parametrize("name", [*NAMES[:4], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[4:])])
+@pytest.mark.parametrize("name", [*NAMES[:2], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[2:])])
 def test_no_legend_of_a_published_figure_lies_on_a_curve_and_no_word_on_another(name, module, monkeypatch, tmp_path):
     """Each is drawn from what is stored, or computed again; nothing is cut off either."""
     pytest.importorskip("matplotlib")
@@ -136,19 +117,12 @@ def test_no_legend_of_a_published_figure_lies_on_a_curve_and_no_word_on_another(
 def test_every_published_figure_can_be_drawn_again(module):
     redrawn = module("figures")
     assert {path.stem for path in redrawn.HERE.glob("*.svg")} == set(NAMES)
-    assert set(NAMES) == {*redrawn.STORED, "active-against-passive", *(f"bills-{each}" for each in redrawn.BILLS)}
-
-
-def test_worlds_that_do_not_count_are_not_drawn(module, monkeypatch, tmp_path):
-    cost, seen = module("cost_of_replicability"), recorded(monkeypatch)
-    worlds = read(ROOT / "docs" / "explanation" / "figures" / "cost-of-replicability.json")["worlds"]
-    cost.figure(worlds, tmp_path / "some")
-    named = [tick.get_text() for tick in seen[0].axes[0].get_yticklabels()]
-    assert named == [world["case"]["name"] for world in worlds if world["counted"]] != []
-    first, second = cost.tables(worlds).split("### Worlds that do not count")
-    assert first.count("\n| ") == sum(world["counted"] for world in worlds)
-    assert second.count("\n| ") == 1 + sum(not world["counted"] for world in worlds)
-    cost.figure([world for world in worlds if not world["counted"]], tmp_path / "none")  # nothing to draw is no error
+    assert set(NAMES) == {
+        *redrawn.STORED,
+        *redrawn.RECORDED,
+        "active-against-passive",
+        *(f"bills-{each}" for each in redrawn.BILLS),
+    }
 
 
 @pytest.mark.slow
@@ -171,13 +145,13 @@ def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
     """The smallest error plus handicap: fair is 4% worse than good, which a handicap allows or not."""
     pytest.importorskip("sklearn")
     benchmark = module("choosing")
-    from replical import Handicaps, SharedRandomness, plan
+    from replical import Handicaps, Prior, SharedRandomness, plan
 
     labs, string = toy_labs(benchmark), SharedRandomness("toy")
     C = labs.population.C
     for c, ideal in (([0, 0.039, 0], 1), ([0, 0.041, 0], 0), ([0, 0, 0], 1)):
         made = plan("handicap", C, pool="finite", handicaps=Handicaps.given(C, c), **benchmark.NUMBERS)
-        assert labs.ideal(made, string) == ideal
+        assert labs.ideal(made, Prior.order(C, ["fair", "good", "bad"]), string) == ideal
     runs = labs(0)
     certified = [run for run in runs if run.method == "handicap" and run.certified]
     assert len(certified) > 0
@@ -270,14 +244,14 @@ def test_the_comparison_with_peers_runs(script, tmp_path):
     assert known["public-first", "public"]["agreements"] == 2
 
 
-def test_the_page_of_peers_shows_the_recorded_figures(module):
+def test_the_page_of_choosing_shows_what_is_recorded(module):
+    pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
-    tables, folder = module("peer_tables"), ROOT / "docs" / "explanation"
-    found = read(folder / "figures" / "peers.json")
-    shown = (folder / "peers.md").read_text("utf-8").split("<!-- benchmarks/peers.py -->")[1].split("<!-- end -->")[0]
-    assert shown.strip() == tables.page(found).strip()
-    assert (folder / "figures" / "peers.md").read_text("utf-8") == tables.tables(found)
-    assert found["left_out"] == []
+    shown = (ROOT / "docs" / "explanation" / "choosing.md").read_text("utf-8")
+    beside = read(BENCHMARKS / "history" / "peers" / "0001.json")
+    parts = [*module("choosing_tables").page(module("choosing").recorded()), module("peer_tables").together(beside)]
+    assert [part for part in parts if part not in shown] == []
+    assert beside["left_out"] == []
 
 
 def test_labels_to_reach_a_target_are_those_after_which_it_stays(module):

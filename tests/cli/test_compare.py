@@ -104,9 +104,13 @@ def test_no_common_survivor_is_told(labs, capsys):
     folder, made = labs
     found = compare([made["a"], made["b"], made["other answer"]])
     assert (found.identical, found.same_protocol, found.common.count) == (False, True, 0)
-    assert found.first_difference.startswith("no hypothesis is left in all labs, so their items come from different pop")
+    assert found.first_difference.startswith(
+        "no hypothesis is left in all labs, so their items come from different pop"
+    )
     assert main(["compare", *(str(folder / f"{name}.json") for name in ("a", "b", "other answer"))]) == 1
-    assert "Different: nobody is left in all labs. Their items come from different populations" in capsys.readouterr().out
+    assert (
+        "Different: nobody is left in all labs. Their items come from different populations" in capsys.readouterr().out
+    )
 
 
 def test_another_answer_is_named(labs, capsys):
@@ -198,7 +202,9 @@ def test_a_warning_changes_no_exit_code(tmp_path, capsys):
             "x": x.tolist(),
             "truth": np.where(x >= 100, "yes", "no").tolist(),
         }
-        with Run(tmp_path, content(handicap={"from": "cover", "members": [50, 100, 150]}) | {"class": LINE}, columns, name) as run:
+        with Run(
+            tmp_path, content(handicap={"from": "cover", "members": [50, 100, 150]}) | {"class": LINE}, columns, name
+        ) as run:
             write(run.certificate, tmp_path / f"{name}.json")
             summaries = run.certificate["body"]["pool"]["summary"]
             assert len(summaries) == 32

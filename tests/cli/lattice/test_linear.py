@@ -73,7 +73,9 @@ def test_more_labs_than_the_promise_is_about_are_refused(labs):
     made = json.loads((labs / "a.json").read_text())
     many = [{"body": made["body"] | {"private_commitment": f"{number}"}} for number in range(3)]
     assert compare(many[:2]).identical
-    with pytest.raises(BadUsage, match="3 certificates are given, but the protocol's promise is about labs = 2: compare"):
+    with pytest.raises(
+        BadUsage, match="3 certificates are given, but the protocol's promise is about labs = 2: compare"
+    ):
         compare(many)
 
 

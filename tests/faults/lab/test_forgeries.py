@@ -99,7 +99,14 @@ def test_every_learner_is_tried():
 
 
 @pytest.mark.parametrize(
-    "kind", ["handicap measured certified", "handicap uncertified", "handicap losses certified", "handicap cover certified", "cal"]
+    "kind",
+    [
+        "handicap measured certified",
+        "handicap uncertified",
+        "handicap losses certified",
+        "handicap cover certified",
+        "cal",
+    ],
 )
 def test_a_changed_number_is_found_out_or_listed(runs, kind):
     found, silent = judged(runs(kind))
