@@ -30,10 +30,7 @@ def facts(learner, labels):
         C, np.where(wrong, (truth[:, None] + 1) % labels, truth[:, None]), PrivateRandomness.simulated("kernels")
     )
     result = learn(
-        learner_for(plan(learner.split()[0], C, **LEARNERS[learner])),
-        pool,
-        KnownLabels(C, truth),
-        SharedRandomness("kernels"),
+        learner_for(plan(learner.split()[0], C, **LEARNERS[learner])), pool, KnownLabels(C, truth), SharedRandomness("kernels")
     )
     return (
         (result.hypothesis, result.unrounded, result.labels, result.rounds, result.conditions),

@@ -80,11 +80,7 @@ def test_every_state_will_do(make_world, data, learner, told):
 def test_inferred_labels_are_kept_too(make_world, data, batch, told, every):
     """Where nobody errs: who never contradicted an answer."""
     gone_on(
-        make_world,
-        data,
-        {"name": "handicap", "nu": 0.0, "epsilon": 0.1, "batch": batch},
-        told | {"noise": 0.0},
-        every=every,
+        make_world, data, {"name": "handicap", "nu": 0.0, "epsilon": 0.1, "batch": batch}, told | {"noise": 0.0}, every=every
     )
 
 

@@ -103,18 +103,12 @@ def test_an_unknown_key_is_named_wherever_it_stands(said, place):
         (content("cal", prior={"kind": "order", "order": [0]}), ["prior"], "order", "order = [..]"),
         (content("cal", prior={"kind": "order", "order": [0]}), ["prior"], "kind", "kind None has no key 'order'"),
         (content("cal", prior={"kind": "uniform"}), ["prior"], "kind", "unknown kind of prior None"),
-        *(
-            (content(handicap=each), ["handicap"], "from", "[handicap] says where handicaps come from")
-            for each in HANDICAPS
-        ),
+        *((content(handicap=each), ["handicap"], "from", "[handicap] says where handicaps come from") for each in HANDICAPS),
         (content(handicap=HANDICAPS[0]), ["handicap"], "order", "order = [..]"),
         (content(handicap=HANDICAPS[2]), ["handicap"], "weights", "no weight for 'm0'"),
         (content(handicap=HANDICAPS[3]), ["handicap"], "members", "a cover lists the numbers of its members"),
         (content(handicap=HANDICAPS[5]), ["handicap"], "values", "handicaps are numbers, one a hypothesis"),
-        *(
-            (content(handicap=COVER), ["handicap"], key, "all three, or none")
-            for key in ("radius", "public", "public_items")
-        ),
+        *((content(handicap=COVER), ["handicap"], key, "all three, or none") for key in ("radius", "public", "public_items")),
     ],
 )
 def test_a_missing_key_is_named(said, place, key, message):
@@ -348,9 +342,7 @@ def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
 
 def test_a_preference_stands_in_the_section_of_its_learner():
     prior = {"kind": "order", "order": [*range(6)]}
-    assert "[prior] is not for the learner handicap: say who is preferred in [handicap]" in refused(
-        content(prior=prior)
-    )
+    assert "[prior] is not for the learner handicap: say who is preferred in [handicap]" in refused(content(prior=prior))
     said = content("cal", handicap=HANDICAPS[0])
     assert refused(said) == "[handicap] is for the learner of this name, not for 'cal'"
 
