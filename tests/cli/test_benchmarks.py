@@ -447,6 +447,17 @@ def test_a_missed_goal_is_called_missed(module):
 
 
 @pytest.mark.slow
+def test_handicap_and_confirm_are_measured_at_their_largest(script):
+    """The quick form: both kinds of labels on a line, and a table."""
+    rows = [line.split(" | ") for line in script("scale", "--largest", "--quick").stdout.splitlines()[2:]]
+    assert [row[0].strip("| ") for row in rows] == [
+        *(f"{what}, noise {noise}" for noise in ("0", "0.05") for what in ("run", "confirm")),
+        "run, a table",
+    ]
+    assert all(float(row[4].split()[0]) >= 0 < int(row[-1].strip("| ")) for row in rows)
+
+
+@pytest.mark.slow
 def test_the_benchmark_of_shards_runs(script, tmp_path):
     """The quick form: every way finds what a table in memory tells, to the bit, and holds little."""
     pytest.importorskip("distributed")

@@ -28,6 +28,7 @@ Mask = NDArray[np.bool_]
 
 _AT_ONCE = 2**14  # members whose bets are settled together: so many stay in the cache
 
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Observation:
     """What was learned of some items in a row.
@@ -63,7 +64,7 @@ class Block:
     """
 
     scanned: int
-    losses: NDArray[np.int8 | np.int32]
+    losses: NDArray[np.signedinteger]
     disputed: NDArray[np.uint16]
 
     @classmethod
@@ -77,7 +78,7 @@ class Block:
             for said, code in zip(says, observation.codes.tolist(), strict=True)
         ]
         unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
-        kind = np.int8 if losses is None else np.int32
+        kind: type[np.signedinteger] = np.int8 if losses is None else np.int32
         return cls(
             scanned=observation.scanned,
             losses=np.array(lost, dtype=kind).reshape(-1, S.size),
@@ -155,10 +156,8 @@ class Bets:
         """Forget whoever left S."""
         if not mask.all():
             kept = np.flatnonzero(mask)
-            self.c, self.places, self.lost, self.mean, self.most, self.wealth = (
-                each.take(kept, axis=-1)
-                for each in (self.c, self.places, self.lost, self.mean, self.most, self.wealth)
-            )
+            self.c, self.places, self.lost = self.c[kept], self.places[kept], self.lost[kept]
+            self.mean, self.most, self.wealth = self.mean[kept], self.most[kept], self.wealth.take(kept, axis=1)
 
     def arrays(self) -> State:
         """Everything a run needs to go on later."""

@@ -201,9 +201,10 @@ class History:
 
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
-        others, plan = np.flatnonzero(self.whole.indices != h), self._plan
-        accounts, kinds = self.against(h, others).kinds()
-        behind, gaps = (units - units[np.searchsorted(self.whole.indices, h)])[others], np.zeros(accounts.size, np.int64)
+        plan, whole = self._plan, self.whole
+        accounts, kinds = self.against(h, np.arange(whole.size)).kinds()
+        gaps = np.zeros(accounts.size, dtype=np.int64)
+        behind = units - units[np.searchsorted(whole.indices, h)]
         np.maximum.at(gaps, kinds, behind)  # of those with equal accounts whoever is farthest behind decides
 
         def holds(k: int) -> bool:
