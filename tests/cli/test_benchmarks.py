@@ -262,6 +262,17 @@ def test_the_benchmark_of_choosing_runs(script, tmp_path):
     assert not (tmp_path / "choosing-parts").exists()
 
 
+@pytest.mark.slow
+def test_pools_that_grow_are_measured(script, tmp_path):
+    """The quick form: the more items, the more labs are certified, and a kept order costs fewer labels than new ones."""
+    pytest.importorskip("sklearn")
+    script("choosing", "--growth", "--quick", "--out", tmp_path)
+    rows = read(tmp_path / "choosing-growth.json")["growth"]
+    assert len(rows) == 6
+    assert all(row["certified"] == sorted(row["certified"]) and row["labs"] == 8 for row in rows)
+    assert all(old["labels_mean"] < new["labels_mean"] for old, new in zip(rows[:4:2], rows[1:4:2], strict=True))
+
+
 def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_path):
     """What a part holds is read, not computed again, unless the setting is another one."""
     pytest.importorskip("sklearn")
