@@ -4,8 +4,8 @@ A lab without a proof adds items and goes on. With the old order kept, new items
 does it, and the level holds for all its attempts together. A lab that starts again in a new order each time, labels known
 already for nothing, has five chances at its level: this is the mutant, which nobody should do.
 
-Handicaps are from a public order, from the string, or, in the hardest case, those that tie the two best models: the second
-best is the ideal answer by one unit of 2⁻⁴⁰, so every certificate of the best is wrong.
+Handicaps are from a public order, from the string, or, in the hardest case, those that tie the best model with the worst one
+that errs less than ε more: this one is the ideal answer by one unit of 2⁻⁴⁰, so every certificate of the best is wrong.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from choosing import GROWN, NUMBERS, Labs, ModelSet
+from choosing import EPSILON, GROWN, NUMBERS, Labs, ModelSet
 from choosing_tables import markdown, share
 
 from replical import Handicaps, PrivateRandomness, learn, learner_for, plan
@@ -26,7 +26,7 @@ from replical.pools.pool import Pool
 from replical.pools.query import Answers, Labels, Query
 
 SIZES = GROWN[500]
-WAYS = {"public": "public order", "random": "exponentials", "tie": "those that tie the two best models"}
+WAYS = {"public": "public order", "random": "exponentials", "tie": "those that tie the best with the worst within ε"}
 ORDERS = {"kept": "the old order kept", "new": "a new order each time"}
 
 
@@ -53,9 +53,10 @@ class Growing:
 
     @cached_property
     def _tied(self) -> Labs:
-        best = np.argsort(self.models.errors, kind="stable")[:2]
-        names = tuple(self.models.candidates[h] for h in best)
-        return Labs(replace(self.models, candidates=names, predictions=self.models.predictions[:, best]), SIZES[-1])
+        errors, most = self.models.errors, self.models.errors.min() + EPSILON * len(self.models.truth)
+        two = [int(errors.argmin()), int(np.where(errors < most, errors, -1).argmax())]
+        names = tuple(self.models.candidates[h] for h in two)
+        return Labs(replace(self.models, candidates=names, predictions=self.models.predictions[:, two]), SIZES[-1])
 
     def __call__(self, string: int) -> list[dict[str, Any]]:
         return [self.lab(way, order, string, name) for way in WAYS for order in ORDERS for name in "AB"]
