@@ -71,7 +71,7 @@ class Growing:
             options["handicaps"] = Handicaps.given(population.C, [gap / UNIT, 0.0])
         prior = labs.public_order(string) if way == "public" else UNIFORM
         made = plan("handicap", population.C, pool="finite", prior=prior, **options)
-        ideal, private = labs.ideal(made, prior, shared), PrivateRandomness.simulated(*labs.private(string, name))
+        ideal, private = labs.ideal(made, shared), PrivateRandomness.simulated(*labs.private(string, name))
         asked: set[int] = set()
         for stage, pool in enumerate(_stages(population.pool(SIZES[-1], private), private, order)):
             labels = Counted(population.labels(pool, private), asked)
