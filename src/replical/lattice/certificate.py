@@ -145,8 +145,8 @@ class LatticeFamily(Family):
 FAMILY = LatticeFamily()
 _SUPPOSED = "if some half-space makes no error"
 _ENCLOSED = (
-    "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true return this "
-    "very rule, surely"
+    "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true return "
+    "this very rule, surely"
 )
 
 

@@ -216,7 +216,7 @@ class LatticeProof:
     wrong: int | None = None
     open: int | None = None
     answer_error: AnswerError | None = None
-    verdict: Verdict = Verdict(certified=False)
+    verdict: Verdict = field(default_factory=lambda: Verdict(certified=False))
 
     @property
     def outcome(self) -> None:

@@ -1,7 +1,8 @@
 """The certificate of a run: a publishable file from which anyone can check the answer.
 
-Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, counts of labels, what was proven. No ids, no texts, no annotators; the transcript only as a salted digest, the
-private seed only as a commitment. Nothing in the body depends on the clock: the same journal gives the same bytes.
+Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, counts of labels, what was proven.
+No ids, no texts, no annotators; the transcript only as a salted digest, the private seed only as a commitment. Nothing in
+the body depends on the clock: the same journal gives the same bytes.
 
 A run of 100,000 labels has about as many rounds, most of them alike. Where there are many, a file holds each of their
 figures as one text of runs, e.g. ``"200*3 17"`` for 200, 200, 200, 17. It is a way to write: the body that is digested,
