@@ -208,9 +208,8 @@ def _check_names(bodies: Sequence[Any]) -> None:
     """Names of labs are their own: a lab that answers one protocol twice is counted once."""
     places: dict[tuple[str, str], int] = {}
     for number, body in enumerate(bodies, 1):
-        if "lab" in body and not (
-            "proof" in body and _contain_answer(body)
-        ):  # of those sets each counts as a lab, whosever it is
+        sets = "proof" in body and _contain_answer(body)  # of these each counts as a lab, whosever it is
+        if "lab" in body and not sets:
             first = places.setdefault((body["protocol_fingerprint"], body["lab"]), number)
             if first < number:
                 raise BadUsage(f"files {first} and {number} are both of the lab {body['lab']!r}: give one file a lab")
