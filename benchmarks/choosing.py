@@ -190,7 +190,7 @@ class Labs:
                 if found.proof.counts is not None:
                     counts.append(np.array(found.proof.counts).T)
                     about["tolerance"] = joint_tolerance(made, counts)
-            certified = found.proven is not None and found.proven.certified
+            certified = found.proof is not None and found.proof.certified
             right = ideal is None or h == ideal
             yield Run(way.method, way.order, string, h, found.labels, self.excess(h), certified, right, lab, **about)
 

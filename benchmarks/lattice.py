@@ -92,7 +92,7 @@ def normal_world(d: int, items: int, wrong: float, epsilon: float, budget: int |
                 directions.append(fine / np.linalg.norm(fine))
             else:
                 directions.append(labs[-1]["model"].result_.V.direction)
-        if not any(lab["model"].result_.enclosing.enclosed for lab in labs):
+        if not any(lab["model"].result_.proof.enclosed for lab in labs):
             fresh += [walls(a, b, step_for(epsilon, d)) for a, b in combinations(directions, 2)]
         found.append(labs)
     over = float(np.mean(fresh)) if len(fresh) == groups * len(list(combinations(range(LABS), 2))) else None
@@ -129,11 +129,11 @@ def row(groups: list[list[dict[str, Any]]], excess: list[float]) -> dict[str, An
     return {
         "labels": float(np.mean([model.n_labels_ for model in models])),
         "certified": float(np.mean([model.certified_ for model in models])),
-        "enclosed": float(np.mean([model.result_.enclosing.enclosed for model in models])),
+        "enclosed": float(np.mean([model.result_.proof.enclosed for model in models])),
         "differ": float(np.mean(differ)),
         "differ_interval": clopper_pearson(sum(differ), len(differ)),
         "certified_differ": [sum(sure), len(sure)],
-        "crossings": float(np.median([model.result_.enclosing.crossings for model in models])),
+        "crossings": float(np.median([model.result_.proof.crossings for model in models])),
         "predicted": float(np.mean([model.rho_predicted_ for model in models])),
         "excess": float(np.mean(excess)),
         "ms_a_label": 1000 * seconds / sum(model.n_labels_ for model in models),

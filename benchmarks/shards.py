@@ -129,7 +129,7 @@ def whole_run(learner: str, options: dict[str, int], predictions: Any, items: An
         "hypothesis": result.hypothesis,
         "labels": result.labels,
         "survivors": result.V.size,
-        "certified": result.proven is not None and result.proven.certified,
+        "certified": result.proof is not None and result.proof.certified,
         "digest": digest(result.V.indices, result.V.disputed, np.array(repr(result.proof))),
     }
 

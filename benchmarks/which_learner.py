@@ -129,7 +129,7 @@ def measure(world: str, items: int, noise: str, learner: str, pairs: int, second
         started = time.perf_counter()
         two = [run_lab(active, place, items, string(number), (SEED, world, items, number, name)) for name in "AB"]
         spent += time.perf_counter() - started
-        proven = [each.result.proven is not None and each.result.proven.certified for each in two]
+        proven = [each.result.proof is not None and each.result.proof.certified for each in two]
         same = two[0].result.hypothesis == two[1].result.hypothesis
         alike, both, differ = alike + same, both + all(proven), differ + (all(proven) and not same)
         labs += [(each.result.labels, sure, float(each.excess_error)) for each, sure in zip(two, proven, strict=True)]

@@ -164,7 +164,7 @@ def test_an_answer_is_confirmed_by_its_loss(command):
             truth = read_labels("z.csv", "label", ("no", "yes"))
             while session.open:
                 session.answer_all({item: ("no", "yes")[truth[item]] for item in session.open})
-            outcome = session.result.confirmation
+            outcome = session.result.proof
             assert next(_outcome_words(session, outcome)).startswith(word)
             assert outcome.outcome == ("confirmed", "refuted")[code]
 

@@ -106,7 +106,7 @@ def test_the_answer_as_json_is_the_documented_one(lab):
     told = lab.run("--labels", "small.csv:truth")
     assert set(told) == {
         "schema", "status", "protocol", "class", "hypothesis", "labels", "rounds", "survivors", "certified",
-        "labels_sufficient", "rho_proven", "rho_predicted", "conditions", "proof", "answer_error", "verdict", "pool", "journal",
+        "rho_proven", "conditions", "proof", "answer_error", "verdict", "pool", "journal",
         "certificate",
     }  # fmt: skip
     assert (told["schema"], told["status"]) == ("replical.result/1", "done")

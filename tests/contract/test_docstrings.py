@@ -23,8 +23,10 @@ from replical import errors
 from replical.bounds.ranks import AgreementBound
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.pool import LabPool
+from replical.learners.handicap.confirm import Confirmation
+from replical.learners.paper.boosting import Boosting
 from replical.learners.plan import Condition, Number, Plan
-from replical.learners.result import Boosting, Confirmation, Round
+from replical.learners.result import Round
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query
 from replical.worlds.audit import Lab, Pair

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from replical.classes.catalogue import KINDS, UNLISTED
-from replical.lab.certificate.file import Body
+from replical.lab.certificate.schema import Body
 from replical.lab.protocol import Protocol
 from replical.lab.schema import TOP
 from replical.learners.parameters import PARAMETERS
@@ -27,7 +27,7 @@ def names(cell):
 
 @pytest.mark.parametrize(
     ("mark", "known"),
-    [("top", TOP), ("learner", PARAMETERS), ("body", Body.__annotations__)],
+    [("top", TOP), ("learner", PARAMETERS), ("body", Body.__struct_fields__)],
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_every_key_is_explained_and_no_other(mark, known):

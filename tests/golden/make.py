@@ -23,6 +23,7 @@ from replical import (
     plan,
 )
 from replical.learners.catalogue import LEARNERS, find
+from replical.learners.paper.boosting import BoostedResult
 from replical.learners.planning import learner_for
 
 HERE = Path(__file__).parent
@@ -134,7 +135,7 @@ def results():
                 [*each.disagreement, each.survivors, each.drawn, each.scanned] for each in result.rounds[-5:]
             ],
         }
-        if result.boosting is not None:
+        if isinstance(result, BoostedResult):
             written[name]["boosting"] = [result.boosting.runs, result.boosting.strings, str(result.boosting.frequency)]
         if result.proof is not None:
             proof = result.proof

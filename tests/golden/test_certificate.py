@@ -37,19 +37,15 @@ def run(request, tmp_path_factory):
 
 
 def test_the_same_labels_give_the_same_bytes(run):
-    """Everything to the byte; the prediction, which proves nothing, to six digits: machines differ in the last."""
     published, session, *_ = run
-    found, told = body_of(session), dict(published["body"])
-    predicted = found.pop("rho_predicted"), told.pop("rho_predicted")
-    assert canonical(found) == canonical(told)
-    assert predicted[0] == (None if predicted[1] is None else pytest.approx(predicted[1], abs=1e-6))
+    assert canonical(body_of(session)) == canonical(published["body"])
 
 
 def test_published_certificates_keep_verifying(run):
     published, _, lab, kept = run
     for more in ((), (lab,), (lab, kept)):
         verdict = verify(published, *more)
-        assert [check for check in verdict.checks if not check.ok and check.name != "replayed: rho predicted"] == []
+        assert [check for check in verdict.checks if not check.ok] == []
     assert verdict.level == "journal"
     assert published["digest"] == fingerprint(published["body"])
 

@@ -26,7 +26,7 @@ def huge(folder, n):
     left = n - len(body["rounds"])
     survivors = {"count": left, "ranges": [[0, left - 1]]}
     h = protocol.prior.first_in(protocol.shared, "order", ranges=[(0, left - 1)])
-    body |= {"survivors": survivors, "kept": survivors, "shared": shared_of(protocol, h)}
+    body |= {"survivors": survivors, "shared": shared_of(protocol, h)}
     body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
     body["pool"]["summary"] = [
         {"hypothesis": each, "predicts": [0, ITEMS]} for each in summary_hypotheses(protocol).tolist()

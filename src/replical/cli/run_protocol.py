@@ -380,8 +380,8 @@ def _say_result(
     most = protocol.plan.max_labels
     spent = most is not None and result.labels - measured >= most and not result.stopped
     if as_json:
-        keys = ["hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted"]
-        keys += ["conditions", *(key for key in ("proof", "enclosing", "answer_error") if key in body)]
+        keys = ["hypothesis", "rounds", "survivors", "certified", "rho_proven", "conditions"]
+        keys += [key for key in ("proof", "answer_error") if key in body]
         payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]

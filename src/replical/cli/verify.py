@@ -120,6 +120,8 @@ def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     if verdict.valid:
         shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
         prose.print(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.", soft_wrap=True)
+    elif not verdict.failed:
+        prose.print(f"Not checkable: {verdict.unchecked[0].detail}.", markup=False, soft_wrap=True)
     else:
         wrong = len(verdict.failed)
         prose.print(

@@ -39,7 +39,7 @@ class Part(Struct, tag_field="family", tag="lattice", forbid_unknown_fields=True
     enclosed: bool
     cell: list[int]
     direction: list[float]
-    axes: list[tuple[float, float]] | None
+    axes: list[list[float]] | None
     wrong: Count | None
     open: Count | None
     rho_predicted: float
@@ -168,7 +168,7 @@ def _part(recipe: Recipe, found: LatticeProof) -> dict[str, Any]:
         enclosed=found.enclosed,
         cell=list(found.cell),
         direction=C.normal(C.number(found.cell)).tolist(),
-        axes=None if found.axes is None else list(found.axes),
+        axes=None if found.axes is None else [list(each) for each in found.axes],
         wrong=found.wrong,
         open=found.open,
         rho_predicted=round(found.rho_predicted, 6),

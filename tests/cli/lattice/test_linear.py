@@ -64,7 +64,7 @@ def test_two_labs_return_the_identical_cell_and_prove_it(labs, capsys):
     bodies = [json.loads((labs / f"{lab}.json").read_text())["body"] for lab in "ab"]
     assert [body["certified"] for body in bodies] == [True, True]
     assert [body["rho_proven"] for body in bodies] == [0.0, 0.0]
-    assert bodies[0]["enclosing"]["cell"] == bodies[1]["enclosing"]["cell"]
+    assert bodies[0]["proof"]["cell"] == bodies[1]["proof"]["cell"]
     assert bodies[0]["pool"] != bodies[1]["pool"]
     assert told(capsys, "compare", labs / "a.json", labs / "b.json").startswith("Identical: both labs chose yes if ")
 
@@ -89,7 +89,7 @@ def test_a_certificate_is_checked_alone_and_by_replay(labs, capsys):
 
 def test_a_cell_changed_in_the_file_is_found(labs, tmp_path, capsys):
     changed = json.loads((labs / "a.json").read_text())
-    changed["body"]["enclosing"]["cell"][0] += 1
+    changed["body"]["proof"]["cell"][0] += 1
     (tmp_path / "a.json").write_text(json.dumps(changed, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     code, out, _ = call(capsys, "verify", tmp_path / "a.json")
     assert code == 1
@@ -101,8 +101,8 @@ def test_a_finished_run_is_run_again_without_a_label_and_json_tells_its_cell(lab
     found = json.loads(told(capsys, *run, "--journal", labs / "a.db", "--out", tmp_path / "again.json"))
     again, before = (json.loads(file.read_text())["body"] for file in (tmp_path / "again.json", labs / "a.json"))
     assert again == before
-    assert found["enclosing"]["enclosed"]
-    assert len(found["enclosing"]["direction"]) == 4
+    assert found["proof"]["enclosed"]
+    assert len(found["proof"]["direction"]) == 4
     assert found["answer_error"]["of"] == "error"
 
 
@@ -118,7 +118,7 @@ def test_the_rule_is_used_on_a_table_that_nobody_labelled(labs, tmp_path, capsys
 
 def test_a_changed_certificate_is_not_used(labs, tmp_path, capsys):
     changed = json.loads((labs / "a.json").read_text())
-    changed["body"]["enclosing"]["cell"][0] += 1
+    changed["body"]["proof"]["cell"][0] += 1
     (tmp_path / "a.json").write_text(json.dumps(changed, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     apply = ["apply", tmp_path / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv"]
     assert "so its rule is not used" in refused(capsys, *apply)

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from replical.bounds.betting import share_interval
-from replical.lab.certificate.file import indices_of, set_of, shared_of
+from replical.core.ranges import indices_of, set_of
+from replical.lab.certificate.file import shared_of
 from replical.lab.certificate.verify import verify
 from replical.learners.catalogue import LEARNERS
-from replical.learners.handicap.certificate import joint_tolerance
+from replical.learners.handicap.certificate import FAMILY
 from support.certificates import resealed
 from support.lab import KINDS, Run, content, world
 
@@ -162,7 +163,7 @@ def test_survivors_cut_to_one_prove_nothing(runs):
     forged = copy.deepcopy(run.certificate)
     body = forged["body"]
     alone = set_of(np.array([body["hypothesis"]["index"]]))
-    body |= {"survivors": alone, "kept": alone, "certified": True, "labels_sufficient": True}
+    body |= {"survivors": alone, "certified": True}
     body["proof"]["doubt"] = body["proof"]["beta"]
     body["rho_proven"] = min(1.0, 2 * body["proof"]["beta"])
     assert not verify(resealed(forged)).valid
@@ -194,7 +195,7 @@ def test_counts_of_a_lab_cannot_be_doubled(runs):
     forged = copy.deepcopy(run.certificate)
     part = forged["body"]["proof"]
     part["counts"] = [[2 * each for each in row] for row in part["counts"]]
-    part["tolerance"] = joint_tolerance(run.protocol.plan, [part])
+    part["tolerance"] = FAMILY.joint_tolerance(run.protocol.plan, [part])[0]
     assert [check.name for check in verify(resealed(forged)).failed] == ["the tolerance follows from the counts"]
 
 

@@ -37,9 +37,9 @@ def test_the_runs_are_what_they_are_called(runs):
     bodies = {kind: run.certificate["body"] for kind, run in runs.items()}
     assert bodies["enclosed"]["certified"]
     assert bodies["enclosed"]["rho_proven"] == 0.0
-    assert not bodies["not enclosed"]["enclosing"]["enclosed"]
+    assert not bodies["not enclosed"]["proof"]["enclosed"]
     assert bodies["noisy"]["rho_proven"] == 1.0
-    assert bodies["noisy"]["enclosing"]["axes"] is None
+    assert bodies["noisy"]["proof"]["axes"] is None
 
 
 @pytest.mark.parametrize("kind", RUNS)
@@ -66,47 +66,47 @@ def forged(run, change):
 
 def neighbour(body, protocol):
     """Another cell, told as its own: number, words and direction fit, the bounds are moved with it."""
-    C, part = protocol.recipe.C, body["enclosing"]
+    C, part = protocol.recipe.C, body["proof"]
     cell = [part["cell"][0] + 1, *part["cell"][1:]]
     h = C.number(cell)
     body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
     part |= {"cell": cell, "direction": C.normal(h).tolist()}
     part["axes"][0] = [round(each + 1, 6) for each in part["axes"][0]]
-    body |= cells_left(protocol, h, part["axes"])
+    body["survivors"] = cells_left(protocol.recipe, h, part["axes"])
 
 
 def other_cell(body, protocol):
     """Another cell, and nothing else."""
     C = protocol.recipe.C
-    cell = [body["enclosing"]["cell"][0] + 1, *body["enclosing"]["cell"][1:]]
+    cell = [body["proof"]["cell"][0] + 1, *body["proof"]["cell"][1:]]
     h = C.number(cell)
     body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
-    body["enclosing"] |= {"cell": cell, "direction": C.normal(h).tolist()}
+    body["proof"] |= {"cell": cell, "direction": C.normal(h).tolist()}
 
 
 def far_away(body, protocol):
     """A corner of the lattice where no half-space lies."""
-    C, part = protocol.recipe.C, body["enclosing"]
+    C, part = protocol.recipe.C, body["proof"]
     cell = [3] * C.d
     h = C.number(cell)
     body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
     part |= {"cell": cell, "direction": C.normal(h).tolist(), "axes": [[3.2, 3.4]] * C.d}
-    body |= cells_left(protocol, h, part["axes"])
+    body["survivors"] = cells_left(protocol.recipe, h, part["axes"])
 
 
 def turned(body, _):
     """The direction of somebody else."""
-    body["enclosing"]["direction"] = [-each for each in body["enclosing"]["direction"]]
+    body["proof"]["direction"] = [-each for each in body["proof"]["direction"]]
 
 
 def narrowed(body, _):
     """Not all is in one cell, and it is said to be."""
-    body["enclosing"]["enclosed"] = True
+    body["proof"]["enclosed"] = True
 
 
 def proven(body, _):
     """Certified, without a proof."""
-    body |= {"certified": True, "labels_sufficient": True, "rho_proven": 0.0}
+    body |= {"certified": True, "rho_proven": 0.0}
     body["verdict"] = {"certified": True, "why": "", "helps": ""}
 
 
@@ -120,16 +120,16 @@ def unchecked(body, protocol):
 
 def nowhere(body, protocol):
     """Bounds inside of the cell, and no half-space within them."""
-    C, part = protocol.recipe.C, body["enclosing"]
+    C, part = protocol.recipe.C, body["proof"]
     walls = (np.add(part["cell"], [[0.0], [1.0]]) + C.shift) * C.step
     inner = (np.abs(walls).argmin(axis=0) + np.array(part["cell"])).astype(float)
     part["axes"] = [[min(max(each, c), c + 1.0)] * 2 for each, c in zip(inner.tolist(), part["cell"], strict=True)]
-    body |= cells_left(protocol, body["hypothesis"]["index"], part["axes"])
+    body["survivors"] = cells_left(protocol.recipe, body["hypothesis"]["index"], part["axes"])
 
 
 def unbounded(body, _):
     """Labels follow from directions that nothing bounds."""
-    body["enclosing"]["axes"] = None
+    body["proof"]["axes"] = None
 
 
 def accurate(body, _):

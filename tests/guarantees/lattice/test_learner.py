@@ -46,7 +46,7 @@ def lab(law, d, step, number, *, who=0, shift=None, budget=None, checks=5):
 def wrong_though_enclosed(law, d, runs, **more):
     """Labs that are enclosed, and those of them whose cell is not the best one's."""
     found = [lab(law, d, 0.3, number, **more) for number in range(runs)]
-    enclosed = [(result, best) for result, best in found if result.enclosing.enclosed]
+    enclosed = [(result, best) for result, best in found if result.proof.enclosed]
     return len(enclosed), sum(result.hypothesis != best for result, best in enclosed)
 
 
@@ -64,7 +64,7 @@ def test_enclosed_labs_return_the_best_cell(law, d, record_property):
 def differ_though_enclosed(law, d, runs, shift_of):
     """Pairs of labs that are both enclosed, and those of them with two half-spaces."""
     pairs = [[lab(law, d, 0.3, number, who=who, shift=shift_of(who, d))[0] for who in (1, 2)] for number in range(runs)]
-    both = [pair for pair in pairs if all(each.enclosing.enclosed for each in pair)]
+    both = [pair for pair in pairs if all(each.proof.enclosed for each in pair)]
     return len(both), sum(one.hypothesis != two.hypothesis for one, two in both)
 
 
@@ -166,7 +166,7 @@ def errors_beyond_the_bound():
         best = np.random.default_rng([number, 2]).normal(size=2)
         w = Linear(2, step=0.3, seed=f"string {number}").normal(result.hypothesis)
         angle = np.arccos(np.clip(w @ best / np.linalg.norm(w) / np.linalg.norm(best), -1, 1))
-        promise.hear(result.enclosing.enclosed and angle / np.pi > result.answer_error.high)
+        promise.hear(result.proof.enclosed and angle / np.pi > result.answer_error.high)
         if not promise.open:
             break
     return promise

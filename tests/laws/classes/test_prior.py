@@ -14,7 +14,7 @@ from replical.classes.prior import UNIFORM, exponentials
 from replical.core import randomness
 from replical.core.bits import numbers_in
 from replical.core.exact import lower_tail, upper_tail
-from replical.lab.certificate.file import within
+from replical.core.ranges import within
 
 words = st.integers(0, 2**64 - 1)
 seeds = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)

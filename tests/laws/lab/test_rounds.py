@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadCertificate
-from replical.lab.certificate.file import FOLDED, MANY, SCHEMA, fold_rounds, read, text_of, unfold_rounds, write
+from replical.lab.certificate.file import MANY, SCHEMA, fold_rounds, read, text_of, unfold_rounds, write
 
 COUNTS = st.integers(0, 3) | st.integers(0, 10**30)
 ROUNDS = st.lists(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, st.integers(1, 5)), max_size=8)
@@ -40,7 +40,7 @@ def test_files_of_many_and_few(tmp_path, count):
     write(told, tmp_path / "a.json")
     assert read(tmp_path / "a.json") == told
     kept = json.loads((tmp_path / "a.json").read_text())
-    assert (kept["schema"] == FOLDED) == (count > MANY)
+    assert isinstance(kept["body"]["rounds"], dict) == (count > MANY)
     if count > MANY:
         assert len(text_of(told)) < 3 * count + 400
 
@@ -72,6 +72,6 @@ def test_many_rounds_one_by_one_are_not_what_is_written(tmp_path):
 def test_what_nobody_wrote_is_refused(tmp_path, change):
     """Also texts that claim more rounds than memory holds."""
     told = certificate(fold_rounds(numbered([(3, 9, 2, 1, 1, 1)] * 150)) | change)
-    (tmp_path / "a.json").write_text(json.dumps(told | {"schema": FOLDED}, indent=1, sort_keys=True) + "\n")
+    (tmp_path / "a.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
     with pytest.raises(BadCertificate, match=r"damaged|edited"):
         read(tmp_path / "a.json")

@@ -75,7 +75,7 @@ def test_asking_and_telling_comes_to_the_same(whole):
     run = AskTell(learner_for(protocol.plan), lab.pool(private), protocol.shared)
     while run.open:
         run.tell({row: TRUTH[lab.ids[row]] for row in run.open})
-    assert list(run.result.enclosing.cell) == body["enclosing"]["cell"]
+    assert list(run.result.proof.cell) == body["proof"]["cell"]
     assert run.result.labels == body["labels"]["asked"]
 
 

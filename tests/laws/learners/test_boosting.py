@@ -19,9 +19,8 @@ from replical import (
     plan,
 )
 from replical.errors import EmptyVersionSpace, PoolExhausted
-from replical.learners.paper.boosting import FREQUENT
+from replical.learners.paper.boosting import FREQUENT, Boosting
 from replical.learners.planning import learner_for
-from replical.learners.result import Boosting
 from support import reference
 from support.mutants import Scattered, Tosses
 from support.runs import Overheard

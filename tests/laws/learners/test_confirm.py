@@ -65,6 +65,6 @@ def test_a_class_without_a_matrix_is_its_table(n, items, seed, margin, batch):
         )
         for each, rows in ((C, x), (table, codes))
     )
-    assert found.confirmation == same.confirmation
+    assert found.proof == same.proof
     assert found.rounds == same.rounds
     assert found.survivors.indices.tolist() == same.survivors.indices.tolist()

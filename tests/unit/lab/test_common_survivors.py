@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from replical.core.canonical import fingerprint
+from replical.core.ranges import set_of
 from replical.lab.certificate.compare import compare
-from replical.lab.certificate.file import set_of
 from replical.lab.certificate.verify import verify
 from support.lab import Run, content, finished, world
 
@@ -27,7 +27,7 @@ def labs(tmp_path_factory):
 
 def with_survivors(certificate, *survivors):
     forged = copy.deepcopy(certificate)
-    forged["body"]["survivors"] = forged["body"]["kept"] = set_of(np.array(survivors))
+    forged["body"]["survivors"] = set_of(np.array(survivors))
     forged["digest"] = fingerprint(forged["body"])
     return forged
 

@@ -25,8 +25,8 @@ def items(count, d, seed=0):
 def test_fewer_items_than_features():
     X = items(5, 8)
     result = run(X, X[:, 0] >= 0)
-    assert not result.enclosing.certified
-    assert result.enclosing.rho_proven == 1.0
+    assert not result.proof.certified
+    assert result.proof.rho_proven == 1.0
     assert "fewer labels than features" in result.verdict.why
 
 
@@ -36,7 +36,7 @@ def test_no_margin(d):
     X = np.round(items(3000, d), 1)
     X = np.vstack([X, np.repeat([[0.0, 1.0, 0.0][:d]], 50, axis=0), -np.repeat([[0.0, 1.0, 0.0][:d]], 50, axis=0)])
     result = run(X, X[:, 0] >= 0)
-    if result.enclosing.enclosed:
+    if result.proof.enclosed:
         C = Linear(d, step=0.3, seed="a")
         assert result.hypothesis == C.number(C.cell(np.eye(d)[0]))
 
@@ -45,7 +45,7 @@ def test_constant_and_equal_features():
     X = items(2000, 2)
     X = np.column_stack([X, X[:, 0], np.ones(len(X))])
     result = run(X, X[:, 0] + X[:, 1] >= 0)
-    assert not result.enclosing.enclosed  # weight may be moved between equal features
+    assert not result.proof.enclosed  # weight may be moved between equal features
     assert result.labels <= 2000
 
 
@@ -58,16 +58,16 @@ def test_items_that_are_0():
     with pytest.raises(BadTable, match="0 in all features"):
         run(np.zeros((10, 2)), np.ones(10))
     X = np.vstack([np.zeros((100, 2)), items(2000, 2)])
-    assert run(X, X[:, 0] >= 0).enclosing.enclosed
+    assert run(X, X[:, 0] >= 0).proof.enclosed
 
 
 def test_wrong_labels_are_noticed_and_nothing_is_proven():
     X = items(3000, 2)
     wrong = np.random.default_rng(1).random(3000) < 0.3
     result = run(X, (X[:, 0] >= 0) ^ wrong)
-    assert not result.enclosing.certified
-    assert result.enclosing.rho_proven == 1.0
-    assert 0 < result.enclosing.rho_predicted <= 1
+    assert not result.proof.certified
+    assert result.proof.rho_proven == 1.0
+    assert 0 < result.proof.rho_predicted <= 1
     assert "contradict" in result.verdict.why
 
 
@@ -117,7 +117,7 @@ def test_checks_are_asked_of_a_run_that_was_not_enclosed_too():
     X = items(60, 2)
     y = X[:, 0] >= 0
     with_checks, without = run(X, y, step=0.01), run(X, y, step=0.01, checks=0)
-    assert not without.enclosing.enclosed
+    assert not without.proof.enclosed
     assert with_checks.labels > without.labels
 
 
@@ -126,4 +126,4 @@ def test_a_direction_known_beyond_a_wall_changes_nothing(monkeypatch):
     found = run(X, X[:, 0] >= 0, step=0.1)
     monkeypatch.setattr(Cone, "_other_cell", lambda self, *reaches: None)
     without = run(X, X[:, 0] >= 0, step=0.1)
-    assert (found.hypothesis, found.labels, found.enclosing) == (without.hypothesis, without.labels, without.enclosing)
+    assert (found.hypothesis, found.labels, found.proof) == (without.hypothesis, without.labels, without.proof)

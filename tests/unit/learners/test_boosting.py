@@ -25,10 +25,9 @@ from replical import (
 )
 from replical.bounds.subroutines import HeavyHitters
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
-from replical.learners.paper.boosting import FREQUENT, LabelCache
+from replical.learners.paper.boosting import FREQUENT, Boosting, LabelCache
 from replical.learners.paper.bulk import fits, in_bulk
 from replical.learners.planning import learner_for
-from replical.learners.result import Boosting
 from replical.pools.query import Answers, Query
 from support.boosting import LINE, lab, setting
 from support.mutants import Scattered, Tosses, scaled

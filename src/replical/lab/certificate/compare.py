@@ -115,7 +115,7 @@ def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survi
     runs = [body for body in bodies if "answer" not in body]
     check_every(survivors, runs)
     common = None
-    if same_protocol and runs and _contain_answer(runs[0]):
+    if same_protocol and runs and all("proof" in body for body in runs) and _contain_answer(runs[0]):
         places = [number for number, body in enumerate(bodies) if "answer" not in body]
         common = _common([named(bodies[place], survivors, which=_which(place, bodies[place])) for place in places])
     if common is not None and common.answer is not None:

@@ -234,10 +234,11 @@ def read_as(
 
 def _unfold(content: dict[str, Any], path: Path, refuse: Refuse) -> dict[str, Any]:
     """The rounds one by one, where they are written as texts of runs."""
-    if not isinstance(content.get("body"), dict) or isinstance(content["body"].get("rounds"), list):
+    body = content.get("body")
+    if not isinstance(body, dict) or "rounds" not in body or isinstance(body["rounds"], list):
         return content
     try:
-        body = {**content["body"], "rounds": unfold_rounds(content["body"]["rounds"])}
+        body = {**body, "rounds": unfold_rounds(body["rounds"])}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise refuse(f"{path} is no certificate that replical wrote: its rounds are damaged ({error})") from error
     return {**content, "body": body}

@@ -58,7 +58,7 @@ from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.catalogue import find
 from replical.learners.plan import STOP
-from replical.learners.proof import Family, family_of, same
+from replical.learners.proof import family_of, same
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
 
@@ -81,7 +81,7 @@ def verify(
     checks("the seal is that of digest and provenance", lambda: check_seal(certificate))
     if unknown := unknown_learner(body):
         return checks.verification("none").with_checks(not_checkable(KNOWN, why=unknown))
-    readable = checks("every part is written as it must be", lambda: wrong_body(body, family_in(body)))
+    readable = checks("every part is written as it must be", lambda: _check_body(body))
     readable = readable and checks("the protocol is valid and has this fingerprint", lambda: check_protocol(body))
     if not readable:
         return checks.verification("self")
@@ -143,7 +143,10 @@ KNOWN = "the learner is one that this version knows"
 
 def unknown_learner(body: Any) -> str | None:
     """Why nobody here can say what the proof should be; None where its learner is known."""
-    learner = body.get("protocol", {}).get("learner", {}).get("name") if isinstance(body, Mapping) else None
+    try:
+        learner = body["protocol"]["learner"]["name"]
+    except (LookupError, TypeError):
+        return None  # damaged: what is written where, is another check
     try:
         find(str(learner))
     except ReplicalError as error:
@@ -151,9 +154,8 @@ def unknown_learner(body: Any) -> str | None:
     return None
 
 
-def family_in(body: Mapping[str, Any]) -> Family:
-    """The family of the learner that is named."""
-    return family_of(find(body["protocol"]["learner"]["name"]))
+def _check_body(body: Mapping[str, Any]) -> str | None:
+    return wrong_body(body, family_of(find(body["protocol"]["learner"]["name"])))
 
 
 REFERS = "it refers to a registration of this run"

@@ -82,8 +82,9 @@ class HandicapFamily(Family):
         """What a run knows, as it is written."""
         proof = result.proof
         assert isinstance(proof, HandicapProof), "that of such a run"
-        part = Part(**{name: getattr(proof, name) for name in Part.__struct_fields__})
-        return cast(dict[str, Any], to_builtins(part))
+        counts = None if proof.counts is None else [list(row) for row in proof.counts]
+        others = {name: getattr(proof, name) for name in Part.__struct_fields__ if name != "counts"}
+        return cast(dict[str, Any], to_builtins(Part(counts=counts, **others)))
 
     def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
         """What the file alone shows."""
