@@ -32,7 +32,7 @@ from replical.cli.labels import (
     source_of,
 )
 from replical.cli.output import answer, notes, number, progress, prose, whole
-from replical.cli.page import PageOptions, PageWords
+from replical.cli.page import PageWords
 from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
 from replical.core.text import confidence, count, plural
@@ -107,7 +107,7 @@ def confirm_command(
             check_fresh(published, claim, lab, original)
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
-        out=out, page=PageOptions.of(page or ()),
+        out=out, page=page,
     )  # fmt: skip
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None

@@ -1,9 +1,7 @@
-"""What labs do beside running: registrations before the first label, keys to sign with, one private answer from votes."""
+"""What labs do beside running: keys to sign with, one private answer from votes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -12,72 +10,12 @@ import typer
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, number, prose, whole
 from replical.errors import BadUsage
-from replical.lab.journal.journal import Journal
-from replical.lab.journal.owner import SCHEMA
-from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
 from replical.lab.release import write_release as write
-from replical.lab.run import register_run
-from replical.lab.signatures import new_key, read_private, read_public
+from replical.lab.signatures import new_key, read_public
 
-RegisterFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--register", help="write a registration of the run, to be published before the first label, and stop"
-    ),
-]
-Go = Annotated[bool, typer.Option("--go", help="with --register: go on at once")]
-BeaconValue = Annotated[
-    str | None, typer.Option("--beacon", help="the public value that the protocol's beacon has shown since")
-]
-KeyFile = Annotated[
-    Path | None, typer.Option("--key", help="sign registration and certificate with this private key (PEM)")
-]
 keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegistrationOptions:
-    """What the flags of ``run`` say of the time before the first label."""
-
-    file: Path | None  # the registration to write
-    go: bool  # ask for labels at once all the same?
-    beacon: str | None  # its value, if it is known now
-    key: Path | None  # the private key to sign with
-
-    @property
-    def stops(self) -> bool:
-        """Does the command end before the first label?"""
-        return self.file is not None and not self.go
-
-    def check(self, protocol: Protocol, reads: Mapping[str, Path | str | None]) -> None:
-        """Refuse what makes no sense, before anything is written."""
-        if self.go and self.file is None:
-            raise BadUsage("--go is about --register: give both, or neither")
-        if self.go and protocol.beacon is not None:
-            raise BadUsage(
-                f"the run waits for a public value, {protocol.beacon!r}, once it is registered: leave out --go"
-            )
-        never_over({"--register": self.file}, {**reads, "--key": self.key})
-        if self.key is not None:
-            read_private(self.key)
-
-    def register(self, protocol: Protocol, lab: LabPool, journal: Journal, name: str | None, *, as_json: bool) -> None:
-        """Write the registration, and say what to do with it."""
-        assert self.file is not None, "only where there is something to write"
-        made = register_run(protocol, lab, journal, self.file, lab=name, key=self.key)
-        if as_json:
-            told = {"status": "registered", "lab": made["lab"], "digest": made["digest"]}
-            answer({"schema": SCHEMA} | told | {"registration": str(self.file)})
-            return
-        prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
-        then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
-        prose.print(
-            f"No label was asked. Publish the file; run without --register once it is public{then}.",
-            markup=False,
-            soft_wrap=True,
-        )
 
 
 @keys_app.callback()

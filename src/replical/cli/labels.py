@@ -285,6 +285,7 @@ def source_of(
     journal: str,
     out: Path,
     batches: Path | None,
+    page: Sequence[str] | None,
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
@@ -293,6 +294,7 @@ def source_of(
         column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
+        page=PageOptions.of(page) if page else PageOptions(),
         **options,
     )
 

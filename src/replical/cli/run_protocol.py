@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
-from replical.cli.inputs import SIMULATED, Cluster, Device
-from replical.cli.lab import BeaconValue, Go, KeyFile, RegisterFile, RegistrationOptions
+from replical.cli.inputs import SIMULATED, Cluster, Device, never_over
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -34,7 +33,7 @@ from replical.cli.labels import (
     source_of,
 )
 from replical.cli.output import amount, answer, notes, prose, whole
-from replical.cli.page import PageOptions, PageWords
+from replical.cli.page import PageWords
 from replical.cli.sentences import (
     detail_words,
     error_words,
@@ -51,13 +50,14 @@ from replical.lab.certificate.page import page
 from replical.lab.certificate.survivors import write_survivors
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import commitment
+from replical.lab.journal.owner import SCHEMA, commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import VOTE_SCHEMA as VOTE
 from replical.lab.release import vote_of, write_vote
-from replical.lab.run import check_allowed, run
+from replical.lab.run import check_allowed, register_run, run
 from replical.lab.sessions.session import Session
+from replical.lab.signatures import read_private
 from replical.lattice.linear import Linear
 from replical.lattice.plan import LatticePlan
 from replical.learners.bills import bills
@@ -66,6 +66,21 @@ from replical.worlds.forecast import forecast as forecast_of
 
 if TYPE_CHECKING:
     from replical.core.parallel import Workers
+
+
+RegisterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--register", help="write a registration of the run, to be published before the first label, and stop"
+    ),
+]
+Go = Annotated[bool, typer.Option("--go", help="with --register: go on at once")]
+BeaconValue = Annotated[
+    str | None, typer.Option("--beacon", help="the public value that the protocol's beacon has shown since")
+]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key", help="sign registration and certificate with this private key (PEM)")
+]
 
 
 def run_command(
@@ -121,7 +136,7 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    registration = RegistrationOptions(file=register, go=go, beacon=beacon, key=key)
+    registration = _Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--survivors": survivors, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
@@ -140,7 +155,7 @@ def run_command(
         raise BadUsage("Missing option '--out': the certificate to write, or the vote")
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
-        out=out, page=PageOptions.of(page_words or ()),
+        out=out, page=page_words,
     )  # fmt: skip
     labelling = _Labelling(source=source, truths=truths, verbose=verbose)
     with _workers(at) as workers, Journal(journal) as lab_journal:
@@ -162,6 +177,49 @@ def run_command(
                 f"The answer has changed: it was hypothesis {labelling.earlier[0]}.", markup=False, soft_wrap=True
             )
     return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Registration:
+    """What the flags of ``run`` say of the time before the first label."""
+
+    file: Path | None  # the registration to write
+    go: bool  # ask for labels at once all the same?
+    beacon: str | None  # its value, if it is known now
+    key: Path | None  # the private key to sign with
+
+    @property
+    def stops(self) -> bool:
+        """Does the command end before the first label?"""
+        return self.file is not None and not self.go
+
+    def check(self, protocol: Protocol, reads: Mapping[str, Path | str | None]) -> None:
+        """Refuse what makes no sense, before anything is written."""
+        if self.go and self.file is None:
+            raise BadUsage("--go is about --register: give both, or neither")
+        if self.go and protocol.beacon is not None:
+            raise BadUsage(
+                f"the run waits for a public value, {protocol.beacon!r}, once it is registered: leave out --go"
+            )
+        never_over({"--register": self.file}, {**reads, "--key": self.key})
+        if self.key is not None:
+            read_private(self.key)
+
+    def register(self, protocol: Protocol, lab: LabPool, journal: Journal, name: str | None, *, as_json: bool) -> None:
+        """Write the registration, and say what to do with it."""
+        assert self.file is not None, "only where there is something to write"
+        made = register_run(protocol, lab, journal, self.file, lab=name, key=self.key)
+        if as_json:
+            told = {"status": "registered", "lab": made["lab"], "digest": made["digest"]}
+            answer({"schema": SCHEMA} | told | {"registration": str(self.file)})
+            return
+        prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
+        then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
+        prose.print(
+            f"No label was asked. Publish the file; run without --register once it is public{then}.",
+            markup=False,
+            soft_wrap=True,
+        )
 
 
 @dataclass(kw_only=True)
