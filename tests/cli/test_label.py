@@ -118,6 +118,15 @@ def test_without_a_token_if_asked_for(folder, page, capsys):
             ["--page", "people=two.txt", "--page", "votes=3"],
             "--page votes=3 needs as many people at least, two.txt names 2",
         ),
+        (["--page", "prot=80"], "--page has no key 'prot': did you mean port?"),
+        (["--page", "Media=."], "--page has no key 'Media': did you mean media?"),
+        (["--page", "colour=red"], "its keys are votes, host, port, media, instructions, people, token, proxy"),
+        (["--page", "port"], "--page takes KEY=VALUE, e.g. port=8000, got 'port'"),
+        (["--page", "media="], "--page takes KEY=VALUE, e.g. media=pictures, got 'media='"),
+        (["--page", "port=high"], "--page port takes a whole number, got 'high'"),
+        (["--page", "votes=2"], "votes must be an odd number, so that they decide, got 2"),
+        (["--page", "token=off"], "--page token takes yes or no, got 'off'"),
+        (["--page", "port=1", "--page", "port=2"], "--page gives port twice: leave one of them out"),
     ],
 )
 def test_what_a_page_cannot_be(folder, page, capsys, words, why):

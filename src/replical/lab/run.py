@@ -95,9 +95,9 @@ def run(
     pool
         The lab's items: a `LabPool`, or a table that `read_pool` reads.
     labels
-        A mapping from the ids of items to their labels, such as a dict or a pandas Series; a function from an id to its
-        label; or anything with a method ``answer_open(session)``. The label None says that nobody can label the item. Ids
-        are texts. Where a mapping lacks items that are asked for, the run waits for them.
+        A dict from the ids of items to their labels, or a pandas Series with the ids as its index; a function from an id to
+        its label; or anything with a method ``answer_open(session)``. From a dict or a function the label None says that
+        nobody can label the item. Where labels of items are missing that are asked for, the run waits for them.
     journal
         A `Journal`, its file, or the URL of a database: what keeps every label.
     id_column
@@ -327,7 +327,9 @@ def label_source(labels: Any, progress: Callable[[Session], None] = lambda sessi
     """Whoever labels: a source as it is, or one made of a mapping or a function."""
     if isinstance(labels, LabelSource):
         return labels
-    if isinstance(labels, Mapping) or (hasattr(labels, "items") and hasattr(labels, "index") and not _is_table(labels)):
+    if hasattr(labels, "dropna") and not _is_table(labels):
+        labels = labels.dropna().to_dict()
+    if isinstance(labels, Mapping):
         return KnownAnswers({str(item): label for item, label in labels.items()}, progress)
     if callable(labels):
         return AskedAnswers(cast(Oracle, labels), progress)
