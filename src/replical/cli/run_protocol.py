@@ -235,7 +235,7 @@ class _Labelling:
 
     def answer_open(self, session: Session) -> None:
         """Announce a run that begins, then ask."""
-        forecast = _announce(session.protocol, session, self.truths, verbose=self.verbose) if session.fresh else None
+        forecast = _announce(session, self.truths, verbose=self.verbose) if session.fresh else None
         if self.truths and not session.lab.sharded:
             self.outlook = Outlook(session, _tell, expected=forecast)
         self.earlier = session.ledger.results[-1:]
@@ -284,9 +284,10 @@ def _note(sentence: str) -> None:
     notes.print(sentence, markup=False, soft_wrap=True)
 
 
-def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: bool) -> float | None:
+def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
-    plan, C, lab = protocol.plan, protocol.recipe.C, session.lab
+    protocol, lab = session.protocol, session.lab
+    plan, C = protocol.plan, protocol.recipe.C
     items = count(len(lab), "item")
     _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses(C)}, {items}")
     if session.ledger.registration is None and (verbose or protocol.registers):

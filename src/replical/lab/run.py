@@ -164,11 +164,11 @@ def run(
     check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None)
     source = label_source(labels, progress)
     signer = None if key is None else read_private(Path(key))
-    items = pool if isinstance(pool, LabPool) else read_items(published, pool, id_column=id_column, public=public)
     if isinstance(pool, LabPool) and public is not None:
         raise BadUsage(
             "public items are compared with the table of the pool: give the table itself, not what was read of it"
         )
+    items = pool if isinstance(pool, LabPool) else read_items(published, pool, id_column=id_column, public=public)
     with ExitStack() as opened:
         kept = journal if isinstance(journal, Journal) else opened.enter_context(Journal(journal))
         if register is not None:
