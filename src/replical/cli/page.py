@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,39 +46,31 @@ class PageOptions:
         """
         found: dict[str, Any] = {}
         for word in words:
-            key, equals, value = word.partition("=")
+            key, _, value = word.partition("=")
             if key not in _PAGE:
                 near = get_close_matches(key, _PAGE, n=1)
                 meant = f"did you mean {near[0]}?" if near else f"its keys are {', '.join(_PAGE)}"
                 raise BadUsage(f"--page has no key {key!r}: {meant}")
-            if not equals or not value:
-                raise BadUsage(f"--page takes KEY=VALUE, e.g. {_PAGE[key].example}, got {word!r}")
             if key in found:
                 raise BadUsage(f"--page gives {key} twice: leave one of them out")
+            read, takes = _PAGE[key]
             try:
-                found[key] = _PAGE[key].read(value)
+                found[key] = read(value) if value else int(value)  # nothing is no value of any key
             except (KeyError, ValueError):
-                raise BadUsage(f"--page {key} takes {_PAGE[key].takes}, got {value!r}") from None
+                raise BadUsage(f"--page {key}=.. takes {takes}, got {word!r}") from None
         return cls(**found)
 
 
-class _PageKey(NamedTuple):
-    """How a word of ``--page`` is read, what it takes, and what one looks like."""
-
-    read: Callable[[str], Any]
-    takes: str
-    example: str
-
-
-_PAGE = {
-    "votes": _PageKey(int, "a whole number", "votes=3"),
-    "host": _PageKey(str, "an address", "host=0.0.0.0"),
-    "port": _PageKey(int, "a whole number", "port=8000"),
-    "media": _PageKey(Path, "a folder", "media=pictures"),
-    "instructions": _PageKey(Path, "a file", "instructions=rules.md"),
-    "people": _PageKey(Path, "a file", "people=people.txt"),
-    "token": _PageKey({"yes": True, "no": False}.__getitem__, "yes or no", "token=no"),
-    "proxy": _PageKey(str, "an address", "proxy=127.0.0.1"),
+# How the value of each key is read, and what it is.
+_PAGE: dict[str, tuple[Callable[[str], Any], str]] = {
+    "votes": (int, "a whole number"),
+    "host": (str, "an address"),
+    "port": (int, "a whole number"),
+    "media": (Path, "a folder"),
+    "instructions": (Path, "a file"),
+    "people": (Path, "a file"),
+    "token": ({"yes": True, "no": False}.__getitem__, "yes or no"),
+    "proxy": (str, "an address"),
 }
 PageWords = Annotated[
     list[str] | None,

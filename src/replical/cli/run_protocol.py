@@ -173,9 +173,7 @@ def run_command(
         written = _write_files(session, done.certificate, out, html, survivors)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
         if labelling.earlier and labelling.earlier[0] != session.result.hypothesis:
-            notes.print(
-                f"The answer has changed: it was hypothesis {labelling.earlier[0]}.", markup=False, soft_wrap=True
-            )
+            _note(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
     return 0
 
 
@@ -210,8 +208,8 @@ class _Registration:
         assert self.file is not None, "only where there is something to write"
         made = register_run(protocol, lab, journal, self.file, lab=name, key=self.key)
         if as_json:
-            told = {"status": "registered", "lab": made["lab"], "digest": made["digest"]}
-            answer({"schema": SCHEMA} | told | {"registration": str(self.file)})
+            told = {"lab": made["lab"], "digest": made["digest"], "registration": str(self.file)}
+            answer({"schema": SCHEMA, "status": "registered"} | told)
             return
         prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
         then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
@@ -263,11 +261,12 @@ def _check_private(*, private: bool, approve: bool, html: Path | None, survivors
 
 def _check_listed(protocol: Protocol, *, private: bool, survivors: Path | None) -> None:
     """Refuse what names hypotheses where there is no list of them."""
-    if survivors is not None and not protocol.record.lists:
-        kind = protocol.content["class"]["kind"]
+    if protocol.record.lists:
+        return
+    kind = protocol.content["class"]["kind"]
+    if survivors is not None:
         raise BadUsage(f"--survivors names hypotheses of a list, and the class {kind} is no list: leave it out")
-    if private and not protocol.record.lists:
-        kind = protocol.content["class"]["kind"]
+    if private:
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
 
 

@@ -179,7 +179,8 @@ def run(
             tell_beacon(published, kept, beacon)
         session = Session(published, items, kept, annotator=annotator, note=note)
         if out is not None:
-            _check_out(Path(out), session)
+            own = commitment(session.secret)
+            _check_file(Path(out), "certificate", "--out", lambda file: read(file)["body"]["private_commitment"], own)
         if lab is not None:
             session.sign(lab)
         if not private:
@@ -190,10 +191,10 @@ def run(
         if session.open:
             return Run(session=session, certificate=None)
         session.finish()
-        certificate = None if private else certify(session)
-        if certificate is not None and signer is not None:
-            certificate = signer.sign(certificate)
-        if certificate is not None and out is not None:
+        if private:
+            return Run(session=session, certificate=None)
+        certificate = certify(session) if signer is None else signer.sign(certify(session))
+        if out is not None:
             write(certificate, Path(out))
         return Run(session=session, certificate=certificate)
 
@@ -205,11 +206,7 @@ def _protocol(given: Any) -> protocols.Protocol:
         return protocols.Protocol.of(given)
     if isinstance(given, str | Path):
         return protocols.Protocol.read(Path(given))
-    raise BadUsage(f"a protocol is a Protocol, its file, or a dict of what the file says, got {_kind(given)}")
-
-
-def _kind(value: Any) -> str:
-    return f"a value of type {type(value).__name__}"
+    raise BadUsage(f"a protocol is a Protocol, its file, or a dict of what the file says, got {given!r:.40}")
 
 
 def check_allowed(
@@ -272,14 +269,15 @@ def register_run(
     key: str | Path | None = None,
 ) -> dict[str, Any]:
     """Write the registration of a run, to its journal and, signed with the `key`, to a file; what it says."""
-    from replical.lab.registration import register
-    from replical.lab.registration import write as write_registration
+    from replical.lab import registration
 
     signer = None if key is None else read_private(Path(key))
     _check_key(protocol, lab or Ledger.of(journal.events()).lab, signer, key)
-    made = register(protocol, items, journal, name=lab)
-    _check_other_registration(Path(file), made)
-    write_registration(made if signer is None else signer.sign(made), Path(file))
+    made = registration.register(protocol, items, journal, name=lab)
+    _check_file(
+        Path(file), "registration", "--register", lambda file: registration.read(file)["digest"], made["digest"]
+    )
+    registration.write(made if signer is None else signer.sign(made), Path(file))
     return made
 
 
@@ -290,34 +288,20 @@ def _check_key(protocol: protocols.Protocol, name: str | None, signer: Signer | 
         raise BadUsage("the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME")
     if listed is not None and signer is None:
         raise BadUsage(f"the protocol lists a key of the lab {name!r}: sign with --key FILE, its private key")
-    if listed is not None and signer is not None and signer.public != listed:
+    if signer is not None and listed not in (None, signer.public):
         raise BadKey(f"{file} is not the key that the protocol lists for the lab {name!r}")
 
 
-def _check_other_registration(file: Path, made: Mapping[str, Any]) -> None:
-    """Refuse to replace the registration of another run: none may be thrown away."""
-    from replical.lab.registration import read as read_registration
-
+def _check_file(file: Path, what: str, option: str, read_whose: Callable[[Path], str], own: str) -> None:
+    """Refuse to replace the file of another run: none may be thrown away."""
     if not file.exists():
         return
     try:
-        digest = read_registration(file)["digest"]
-    except ReplicalError:  # no registration
+        whose = read_whose(file)
+    except ReplicalError:  # it is something else
         return
-    if digest != made["digest"]:
-        raise BadUsage(f"{file} is the registration of another run: give another --register, or move it away")
-
-
-def _check_out(out: Path, session: Session) -> None:
-    """Refuse to replace the certificate of another run: none may be thrown away."""
-    if not out.exists():
-        return
-    try:
-        private = read(out)["body"]["private_commitment"]
-    except ReplicalError:  # no certificate
-        return
-    if private != commitment(session.secret):
-        raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
+    if whose != own:
+        raise BadUsage(f"{file} is the {what} of another run: give another {option}, or move it away")
 
 
 # ---- who labels ----
@@ -327,55 +311,54 @@ def label_source(labels: Any, progress: Callable[[Session], None] = lambda sessi
     """Whoever labels: a source as it is, or one made of a mapping or a function."""
     if isinstance(labels, LabelSource):
         return labels
-    if hasattr(labels, "dropna") and not _is_table(labels):
+    if hasattr(labels, "columns"):
+        raise BadUsage("labels come from one column of a table, with the ids as its index, and this is the whole table")
+    if hasattr(labels, "dropna"):
         labels = labels.dropna().to_dict()
     if isinstance(labels, Mapping):
         return KnownAnswers({str(item): label for item, label in labels.items()}, progress)
     if callable(labels):
-        return AskedAnswers(cast(Oracle, labels), progress)
-    what = "a table: take one of its columns, with the ids as its index" if _is_table(labels) else _kind(labels)
-    raise BadUsage(f"labels come from a dict of ids and labels, or from a function of an id, got {what}")
+        return OracleAnswers(cast(Oracle, labels), progress)
+    raise BadUsage(f"labels come from a dict of ids and labels, or from a function of an id, got {labels!r:.40}")
 
 
-def _is_table(value: Any) -> bool:
-    return hasattr(value, "columns")
-
-
+@dataclass(frozen=True)
 class KnownAnswers:
     """Labels that are known beforehand, by id; None for an item that nobody can label."""
 
-    def __init__(self, labels: Mapping[str, Label | None], progress: Callable[[Session], None]) -> None:
-        self._labels, self._progress = labels, progress
+    labels: Mapping[str, Label | None]
+    progress: Callable[[Session], None]
 
     def answer_open(self, session: Session) -> None:
         """Answer what is known, a batch after the other."""
-        if self._labels and self._labels.keys().isdisjoint(session.lab.ids):
+        if self.labels and self.labels.keys().isdisjoint(session.lab.ids):
             raise BadLabel(
                 f"no label is of an item of the pool: labels are found by ids such as {session.lab.ids[0]!r}, and there are "
-                f"labels of {next(iter(self._labels))!r}"
+                f"labels of {next(iter(self.labels))!r}"
             )
-        while known := [item for item in session.open if item in self._labels]:
-            answers = {item: label for item in known if (label := self._labels[item]) is not None}
+        while known := [item for item in session.open if item in self.labels]:
+            answers = {item: label for item in known if (label := self.labels[item]) is not None}
             if answers:
                 session.answer_all(answers)
             else:
                 session.skip(known[0])
-            self._progress(session)
+            self.progress(session)
 
 
-class AskedAnswers:
+@dataclass(frozen=True)
+class OracleAnswers:
     """Labels from a function of an item's id, one after the other."""
 
-    def __init__(self, oracle: Oracle, progress: Callable[[Session], None]) -> None:
-        self._oracle, self._progress = oracle, progress
+    oracle: Oracle
+    progress: Callable[[Session], None]
 
     def answer_open(self, session: Session) -> None:
         """Ask until the run has ended; a label is in the journal before the next is asked for."""
         while session.open:
             item = session.open[0]
-            label = self._oracle(item)
+            label = self.oracle(item)
             if label is None:
                 session.skip(item)
             else:
                 session.answer(item, label)
-            self._progress(session)
+            self.progress(session)

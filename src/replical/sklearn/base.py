@@ -96,7 +96,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Result:
         """Let a learner ask until it has an answer."""
         return learn(
-            learner, Pool(C, items, self._private(items)), _Asked(labels, len(C.labels)), SharedRandomness(seed)
+            learner, Pool(C, items, self._private(items)), _Lookup(labels, len(C.labels)), SharedRandomness(seed)
         )
 
     def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
@@ -188,7 +188,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "result_")
 
 
-class _Asked:
+class _Lookup:
     """Labels that are looked up row by row when they are asked for."""
 
     def __init__(self, labels: Callable[[NDArray[np.int64]], Codes], kinds: int) -> None:
