@@ -126,6 +126,14 @@ RETIRED: dict[str, str] = {
     "rounded-a2": "take handicap, which does what it did",
     "--yardstick": "leave it out, handicap needs no public items to measure distances on",
     "--items": "leave it out, each lab uses all items it has",
+    "--votes": "write --page votes=NUMBER",
+    "--host": "write --page host=ADDRESS",
+    "--port": "write --page port=NUMBER",
+    "--media": "write --page media=FOLDER",
+    "--instructions": "write --page instructions=FILE",
+    "--people": "write --page people=FILE",
+    "--no-token": "write --page token=no",
+    "--proxy": "write --page proxy=ADDRESS",
 }
 
 

@@ -121,7 +121,7 @@ def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
         shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
         prose.print(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.", soft_wrap=True)
     elif not verdict.failed:
-        prose.print(f"Not checkable: {verdict.unchecked[0].detail}.", markup=False, soft_wrap=True)
+        prose.print(f"Not checkable: {verdict.objection.detail}.", markup=False, soft_wrap=True)
     else:
         wrong = len(verdict.failed)
         prose.print(
@@ -186,7 +186,7 @@ def compare_command(
             own = next((each for each in left if each.fits(certificate["body"])), None)
             verdict = verify(certificate, survivors=own)
         if not verdict.valid:
-            wrong = verdict.failed[0]
+            wrong = verdict.objection
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
         verdicts.append(verdict)

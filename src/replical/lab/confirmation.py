@@ -102,7 +102,7 @@ def claim_of(
     """The answer of a certificate as a claim, with its protocol."""
     verdict = verify(certificate)
     if not verdict.valid:
-        wrong = verdict.failed[0]
+        wrong = verdict.objection
         raise BadCertificate(f"the certificate is not valid ({wrong.name}: {wrong.detail}), so it is not confirmed")
     body = certificate["body"]
     protocol, h = Protocol.of(body["protocol"]), index_of(body)

@@ -78,6 +78,11 @@ class Verification:
         """What was found to be wrong."""
         return self._of("failed")
 
+    @property
+    def objection(self) -> Check:
+        """Why it is not valid: what is wrong, or that it is not known what to check."""
+        return (*self.failed, *self.unchecked)[0]
+
     def with_checks(self, *checks: Check) -> Verification:
         """The same with more `checks`; one of a name that could not be checked before stands in its place."""
         names = {check.name for check in checks}

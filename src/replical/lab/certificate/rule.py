@@ -97,7 +97,7 @@ def read_rule(path: Path | str) -> Rule:
     certificate = read(Path(path))
     verdict = verify(certificate)
     if not verdict.valid:
-        wrong = verdict.failed[0]
+        wrong = verdict.objection
         raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so its rule is not used")
     return _rule(certificate["body"], path)
 
