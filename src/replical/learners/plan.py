@@ -101,11 +101,11 @@ class Plan:
         return 0
 
     def measured(self, items: int) -> int:
-        """On how many of a pool's items masses are measured."""
+        """On how many of a pool's `items` masses are measured."""
         return self.measuring or items
 
     def askable(self, items: int) -> int:
-        """How many of a pool's items a run may look at for labels."""
+        """How many of a pool's `items` a run may look at for labels."""
         return items - self.measuring
 
     @property
@@ -124,11 +124,11 @@ class Plan:
         return False
 
     def check_rounds(self, rounds: Rounds) -> str | None:
-        """What is wrong, if no run of this plan asks for so many labels round by round."""
+        """What is wrong, if no run of this plan has such `rounds`."""
         raise NotImplementedError
 
     def own_conditions(self, report: RunReport) -> tuple[Condition, ...]:
-        """The conditions that a run adds to those of its plan, as far as they follow from what it reports."""
+        """The conditions that a run adds to those of its plan, as far as they follow from its `report`."""
         raise NotImplementedError
 
     @property
