@@ -294,7 +294,7 @@ def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | N
     for content, file in zip(contents, files, strict=True):
         confirms, body = content["schema"] == CONFIRMATION, content.get("body", content)
         chosen = body["answer" if confirms else "hypothesis"]
-        if chosen is None or "enclosing" in body:
+        if chosen is None or "cell" in body.get("proof", {}):
             return None
         name = chosen["name" if confirms else "description"]
         what = f"{'confirms' if confirms else 'chose'} {name} (hypothesis {chosen['index']})"
