@@ -46,7 +46,7 @@ def example(pairs: int) -> None:
     write_tables(names, predictions, truth)
 
     print("2. The protocol, published before any label is asked.")
-    command("protocol", "new", "--out", "protocol.toml", *CANDIDATES, *NUMBERS, "--seed", TITLE, "--title", TITLE)
+    command("init", "--out", "protocol.toml", *CANDIDATES, *NUMBERS, "--seed", TITLE, "--title", TITLE)
 
     print("3. Each lab runs the protocol; a label is read when it is asked for. Anyone can check and compare.")
     for lab in "ab":

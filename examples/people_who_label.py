@@ -46,7 +46,7 @@ def make_files() -> None:
     Path("rules.md").write_text(RULES, encoding="utf-8")
     Path("models.txt").write_text("".join(f"{name}\n" for name in models()), encoding="utf-8")
     candidates = ["--candidates", "models.txt", "--label-values", "even,odd"]
-    command("protocol", "new", "--out", "protocol.toml", *candidates, *LEARNER)
+    command("init", "--out", "protocol.toml", *candidates, *LEARNER)
 
 
 def models() -> dict[str, LogisticRegression | KNeighborsClassifier | DecisionTreeClassifier]:

@@ -1,4 +1,4 @@
-"""``replical audit`` as a person meets it: every learner on every class, exit codes, one clear sentence."""
+"""``replical paper audit`` as a person meets it: every learner on every class, exit codes, one clear sentence."""
 
 import json
 
@@ -8,7 +8,7 @@ from replical import Population, Thresholds
 from replical.worlds.world import BoundaryNoise
 from support.commands import answer, answered, replical
 
-AUDIT = ["audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]
+AUDIT = ["paper", "audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]
 
 
 @pytest.mark.parametrize("spec", ["thresholds:1000", "intervals:40", "star:32", "table"])
@@ -36,7 +36,7 @@ def test_audit_json_has_the_documented_fields_in_order():
 
 @pytest.mark.slow
 def test_audit_at_the_theorem_s_own_size():
-    found = answer("audit", "--class", "thresholds:100000", "--learner", "replical", "--plan", "paper", "--pool-size", "exact",
+    found = answer("paper", "audit", "--class", "thresholds:100000", "--learner", "replical", "--plan", "paper", "--pool-size", "exact",
                    "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--pairs", "100", "--seed", "7")  # fmt: skip
     assert found["agreement_low"] >= 0.95
     assert found["survivors_mean"] >= 20
@@ -47,7 +47,7 @@ def test_audit_at_the_theorem_s_own_size():
 
 @pytest.mark.slow
 def test_streaming_cal_disagrees_where_it_should():
-    found = answer("audit", "--class", "thresholds:1000000", "--learner", "cal", "--pool-size", "100000", "--epsilon", ".05",
+    found = answer("paper", "audit", "--class", "thresholds:1000000", "--learner", "cal", "--pool-size", "100000", "--epsilon", ".05",
                    "--delta", ".05", "--rho", ".1", "--pairs", "60", "--seed", "7")  # fmt: skip
     assert found["agreement"] < 0.7
 
@@ -65,7 +65,7 @@ def test_streaming_cal_disagrees_where_it_should():
 )
 def test_every_agnostic_learner_on_the_classes_people_use(spec, noise, command):
     for learner in ("a2", "a2-rounds", "replicable-erm", "replica2"):
-        found = answered(command, "audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1",
+        found = answered(command, "paper", "audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1",
                          "--theta", "4", "--noise", noise, "--seed", "cli", "--pairs", "2", "--workers", "1")  # fmt: skip
         assert found["excess_error_max"] <= 0.1
         assert found["inputs"]["nu"] == (None if learner == "a2" else float(noise))
@@ -85,7 +85,7 @@ def test_handicap_is_told_that_there_is_no_noise_and_nothing_else(noise, command
 
 @pytest.mark.slow
 def test_replica2_agrees_at_its_tight_sizes():
-    found = answer("audit", "--class", "thresholds:1000", "--learner", "replica2", "--plan", "tight", "--pool-size", "exact",
+    found = answer("paper", "audit", "--class", "thresholds:1000", "--learner", "replica2", "--plan", "tight", "--pool-size", "exact",
                    "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--noise", ".05", "--nu", ".05", "--pairs", "100",
                    "--seed", "8")  # fmt: skip
     assert found["agreement_high"] >= 0.9
@@ -95,13 +95,13 @@ def test_replica2_agrees_at_its_tight_sizes():
 
 @pytest.mark.slow
 def test_a2_asks_for_few_labels():
-    found = answer("audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
+    found = answer("paper", "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
                    "--epsilon", ".05", "--pairs", "40", "--seed", "8")  # fmt: skip
     assert found["labels_mean"] <= 120
 
 
 def test_boundary_noise_and_budgets(command):
-    found = answered(command, "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05",
+    found = answered(command, "paper", "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05",
                      "--pool-size", "5000", "--epsilon", ".1", "--pairs", "4", "--seed", "8", "--max-labels", "60",
                      "--workers", "1")  # fmt: skip
     assert found["inputs"]["noise"] == "boundary:.3,.05"
@@ -199,16 +199,16 @@ OK = {
 )  # fmt: skip
 def test_bad_input_is_one_sentence_and_exit_code_2(change, message, command):
     words = [word for option, value in (OK | change).items() if value is not None for word in (option, value)]
-    code, out, _ = command("audit", *words, "--json")
+    code, out, _ = command("paper", "audit", *words, "--json")
     assert code == 2
     error = json.loads(out)
     assert error["schema"] == "replical.error/1"
     assert error["exit"] == 2
     assert message in error["message"]
-    assert_one_sentence(message, *command("audit", *words))
+    assert_one_sentence(message, *command("paper", "audit", *words))
     if change in IN_A_PROCESS:
         del words[words.index("--workers") : words.index("--workers") + 2]  # said by workers as well
-        plain = replical("audit", *words)
+        plain = replical("paper", "audit", *words)
         assert_one_sentence(message, plain.returncode, plain.stdout, plain.stderr)
 
 

@@ -1,4 +1,4 @@
-"""`replical candidates` and `replical predict`: from features to a pool that `run` takes, and what is refused."""
+"""`replical data candidates` and `replical data predict`: from features to a pool that `run` takes, and what is refused."""
 
 import json
 
@@ -53,7 +53,7 @@ def test_from_features_to_a_pool(lab, command):
     words = ["--label-values", "no,yes", "--learner", "handicap", "--epsilon", ".2", "--delta", ".1", "--rho",
              ".2", "--seed", "s", "--out", "p.toml"]  # fmt: skip
     assert (
-        command("protocol", "new", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0
+        command("init", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0
     )
     code, out, err = command(
         "run",
@@ -76,8 +76,8 @@ def test_a_model_called_as_the_column_of_ids_is_refused(lab, command):
     (lab / "recipe.toml").write_text(
         RECIPE.replace('name = "logistic"\n', 'name = "id"\n').replace("bootstraps = 3\n", "")
     )
-    assert command("candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
-    code, _, err = command("predict", "m", "--table", "items.csv", "--out", "p.parquet", "--workers", "1")
+    assert command("data", "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
+    code, _, err = command("data", "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--workers", "1")
     assert code == 2
     assert "a model is called id as the column of ids is" in err
     assert not (lab / "p.parquet").exists()

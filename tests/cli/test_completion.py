@@ -84,7 +84,7 @@ def test_files_are_left_to_the_shell(words, complete):
     assert complete(*words, shell="fish") == ["", ""]
 
 
-@pytest.mark.parametrize("command", [("audit",), ("plan",), ("protocol", "new")])
+@pytest.mark.parametrize("command", [("audit",), ("plan",), ("init")])
 def test_learners_are_offered_by_name(command, complete):
     assert set(LEARNERS) <= set(complete(*command, "--learner", ""))
     assert {*filter(None, complete(*command, "--learner", "boosted-"))} == {

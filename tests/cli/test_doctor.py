@@ -17,7 +17,7 @@ def test_doctor_and_help(command):
         ["audit", "--help"],
         ["theta", "--help"],
         ["demo", "--help"],
-        ["protocol", "new", "--help"],
+        ["init", "--help"],
     ):
         code, out, _ = command(*words)
         assert code == 0

@@ -30,7 +30,7 @@ def public(tmp_path, monkeypatch):
 
 
 def test_cuts_are_quantiles_of_a_public_column_and_the_loss_is_kept(command):
-    code, out, err = command("protocol", "new", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
+    code, out, err = command("init", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
                              "public.csv:dose", "--bins", "20", *FLAGS)  # fmt: skip
     assert code == 0, err
     wrote = tomllib.loads(Path("p.toml").read_text())["class"]
@@ -42,13 +42,13 @@ def test_cuts_are_quantiles_of_a_public_column_and_the_loss_is_kept(command):
     said = f"the best of them errs at most {lost} more than the best on the whole line, except with probability 0.05"
     assert said in out
     assert "placeholders" not in out
-    assert said in command("protocol", "show", "p.toml")[1]
+    assert said in command("plan", "p.toml")[1]
     C = Protocol.of(tomllib.loads(Path("p.toml").read_text())).recipe.C
     assert C.predict(DOSES)[-1].tolist() == ["no"] * 300
 
 
 def test_stumps_have_quantiles_of_several_columns(command):
-    code, out, err = command("protocol", "new", "--out", "p.toml", "--class", "stumps", "--cuts-from",
+    code, out, err = command("init", "--out", "p.toml", "--class", "stumps", "--cuts-from",
                              "public.csv:dose,age", *FLAGS)  # fmt: skip
     assert code == 0, err
     assert "Cuts at 100 quantiles of 2 features in 300 public rows" in out
@@ -74,7 +74,7 @@ def test_stumps_have_quantiles_of_several_columns(command):
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(command, flags, message):
-    code, out, _ = command("protocol", "new", "--out", "p.toml", *flags, *FLAGS, "--json")
+    code, out, _ = command("init", "--out", "p.toml", *flags, *FLAGS, "--json")
     told = json.loads(out)
     assert (code, told["exit"]) == (2, 2)
     assert message in told["message"]
@@ -93,7 +93,7 @@ def test_bad_input_is_one_sentence(command, flags, message):
     ],
 )
 def test_a_loss_that_is_not_what_the_numbers_say_is_refused(command, change, message):
-    assert command("protocol", "new", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
+    assert command("init", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
                    "public.csv:dose", "--bins", "20", *FLAGS)[0] == 0  # fmt: skip
     content = tomllib.loads(Path("p.toml").read_text())
     content["class"]["quantiles"] |= change

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from replical.cli import main, protocol, protocol_sections, wizard
 from replical.lab.protocol import Protocol
 
-# ---- replical protocol new ----
+# ---- replical init ----
 NEW = {
     "--class": "thresholds:9",
     "--label-values": "no,yes",
@@ -31,13 +31,13 @@ NEW = {
 
 @pytest.fixture
 def new(tmp_path, capsys, monkeypatch):
-    """Run `replical protocol new` in an empty folder; the exit code, what it said, and what it wrote."""
+    """Run `replical init` in an empty folder; the exit code, what it said, and what it wrote."""
     monkeypatch.chdir(tmp_path)
 
     def run(changes=(), *flags, out="protocol.toml"):
         words = {"--out": out} | NEW | dict(changes)
         given = [str(word) for flag, value in words.items() if value is not None for word in (flag, value)]
-        code = main(["protocol", "new", *given, *flags])
+        code = main(["init", *given, *flags])
         told = capsys.readouterr()
         file = tmp_path / out
         wrote = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else None
@@ -270,11 +270,11 @@ def test_a_protocol_is_shown_with_its_fingerprint(new, capsys):
     """Who wrote it by hand wants to know whether it is one, and what to publish."""
     done = new({"--title": "by hand"})
     fingerprint = Protocol.read(done.file).fingerprint
-    assert main(["protocol", "show", "protocol.toml"]) == 0
+    assert main(["plan", "protocol.toml"]) == 0
     shown = capsys.readouterr().out
     assert "protocol.toml: 9 hypotheses, learner handicap." in shown
     assert f"Fingerprint {fingerprint}" in shown
-    assert main(["protocol", "show", "protocol.toml", "--json"]) == 0
+    assert main(["plan", "protocol.toml", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {
         "schema": "replical.protocol-show/1",
         "file": "protocol.toml",
@@ -283,7 +283,7 @@ def test_a_protocol_is_shown_with_its_fingerprint(new, capsys):
         "fingerprint": fingerprint,
     }
     done.file.write_text(done.file.read_text().replace("epsilon", "epsilom"))
-    assert main(["protocol", "show", "protocol.toml"]) == 2
+    assert main(["plan", "protocol.toml"]) == 2
     assert "[learner] has no key 'epsilom'" in capsys.readouterr().err.replace("\n", " ")
 
 
@@ -538,7 +538,7 @@ def test_theta_is_computed_once_on_a_public_pool(new):
 
 def test_names_of_files_that_are_too_much(new):
     words = [word for pair in NEW.items() for word in pair]
-    assert main(["protocol", "new", "--out", "p" * 300, *words]) == 2
+    assert main(["init", "--out", "p" * 300, *words]) == 2
     assert main(["verify", "p" * 300]) == 2
 
 
@@ -548,7 +548,7 @@ def test_a_real_terminal_is_asked_and_shown_the_reasons(tmp_path):
     pty = pytest.importorskip("pty")
     write_twelve_models(tmp_path)
     person, terminal = pty.openpty()
-    words = [sys.executable, "-m", "replical", "protocol", "new"]
+    words = [sys.executable, "-m", "replical", "init"]
     with subprocess.Popen(words, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal) as running:
         os.close(terminal)
         os.write(person, b"\nnowhere.csv\nmine.csv\n" + b"\n" * 6)

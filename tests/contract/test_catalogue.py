@@ -94,7 +94,7 @@ def test_the_paper_s_sizes_are_refused_where_the_paper_has_none(learner):
 
 def test_the_command_line_refuses_them_too(capsys):
     flags = ["--epsilon", ".1", "--pool-size", "500", "--pairs", "1", "--seed", "s", "--plan", "paper"]
-    assert main(["audit", "--class", "thresholds:50", "--learner", "cal", *flags]) == 2
+    assert main(["paper", "audit", "--class", "thresholds:50", "--learner", "cal", *flags]) == 2
     assert "cal is not a learner of the paper" in capsys.readouterr().err
 
 
@@ -114,7 +114,7 @@ def test_a_toy_learner_works_everywhere_by_its_record_plan_and_file(toy, tmp_pat
     (bill,) = bills(setting, toy)
     assert (bill.labels, bill.kind, bill.applies, bill.replicable) == (made.k, "most", True, True)
     assert "toy (tight)" in [line.get_label() for line in bills_picture(setting, "epsilon").axes[0].lines]
-    assert main(["plan", "--class", "thresholds:50", "--epsilon", ".1", "--learner", toy, "--json"]) == 0
+    assert main(["paper", "bill", "--class", "thresholds:50", "--epsilon", ".1", "--learner", toy, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bills"][0]["learner"] == toy
     protocol = Protocol.of(
         {
@@ -252,7 +252,7 @@ def test_a_toy_class_works_everywhere_by_its_record_and_file(monkeypatch, tmp_pa
     assert [row["status"] for row in done.rows] == ["done"]
     out = tmp_path / "odd.toml"
     flags = ["--class", "odd:8", "--label-values", "no,yes", "--learner", "cal", "--seed", "s"]
-    assert main(["protocol", "new", "--out", str(out), *flags, "--epsilon", ".2", "--delta", ".1", "--rho", ".1"]) == 0
+    assert main(["init", "--out", str(out), *flags, "--epsilon", ".2", "--delta", ".1", "--rho", ".1"]) == 0
     protocol = Protocol.read(out)
     pool = read_pool({"id": list(range(80)), "x": [i % 8 for i in range(80)]}, protocol.recipe)
     from replical import Journal

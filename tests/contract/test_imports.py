@@ -57,7 +57,7 @@ UNNEEDED = {"pyarrow", "pandas", "matplotlib", "sqlalchemy", "rich", "numba", "s
 
 
 def test_a_plan_loads_what_it_needs(bare):
-    words = ["plan", "--class", "thresholds:100", "--epsilon", ".05", "--rho", ".1", "--theta", "2", "--json"]
+    words = ["paper", "bill", "--class", "thresholds:100", "--epsilon", ".05", "--rho", ".1", "--theta", "2", "--json"]
     found = loaded(COMMAND.format(words=words)) - bare
     assert "numpy" in found
     assert not found & UNNEEDED

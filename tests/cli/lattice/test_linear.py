@@ -40,7 +40,7 @@ def refused(capsys, *arguments):
 def new(path, *flags, kind="linear"):
     """Write a protocol about the three features."""
     named = ["--class", kind, "--features", ",".join(FEATURES)] if kind == "linear" else ["--class", kind]
-    return ["protocol", "new", "--out", path, *named, "--label-values", "no,yes", *NUMBERS, *flags]
+    return ["init", "--out", path, *named, "--label-values", "no,yes", *NUMBERS, *flags]
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def labs(tmp_path_factory):
     ranges = [f"{name},{low},{high}" for name, (low, high) in zip(FEATURES, RANGES, strict=True)]
     (folder / "features.csv").write_text("\n".join(["feature,low,high", *ranges]) + "\n")
     flags = ["--features-from", folder / "features.csv", "--label-values", "no,yes", *NUMBERS]
-    made = ["protocol", "new", "--out", folder / "p.toml", "--class", "linear", *flags]
+    made = ["init", "--out", folder / "p.toml", "--class", "linear", *flags]
     assert main([*map(str, made)]) == 0
     for number, lab in enumerate("ab", 1):
         table = written(folder / f"{lab}.csv", columns(seed=number))
@@ -193,7 +193,7 @@ def test_what_does_not_go_with_a_lattice_is_refused_when_it_is_written(tmp_path,
 def test_three_labels_are_refused(tmp_path, capsys):
     flags = ["--class", "linear:2", "--label-values", "a,b,c", *NUMBERS]
     assert "this class tells two labels apart" in refused(
-        capsys, "protocol", "new", "--out", tmp_path / "p.toml", *flags
+        capsys, "init", "--out", tmp_path / "p.toml", *flags
     )
 
 
@@ -202,7 +202,7 @@ def test_three_labels_are_refused(tmp_path, capsys):
     [
         ["audit", "--class", "linear:3", "--learner", "cal", "--epsilon", ".1", "--pool-size", "50", "--seed", "s"],
         ["theta", "--class", "linear:3"],
-        ["plan", "--class", "linear:3", "--epsilon", ".1"],
+        ["paper", "bill", "--class", "linear:3", "--epsilon", ".1"],
     ],
 )
 def test_commands_that_need_a_list_say_so(capsys, command):

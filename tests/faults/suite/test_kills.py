@@ -109,7 +109,7 @@ def test_labs_of_one_protocol(tmp_path, counted, command):
                "a published text"]  # fmt: skip
     source = ["--candidates", tmp_path / "candidates.txt", "--label-values", "no,yes"]
     listed = [word for name in names for word in ("--lab", name)]
-    assert command("protocol", "new", "--out", tmp_path / "p.toml", *source, *numbers, *listed)[0] == 0
+    assert command("init", "--out", tmp_path / "p.toml", *source, *numbers, *listed)[0] == 0
     labs = []
     for number, name in enumerate(names):
         truth, _ = table(tmp_path, name, items=600, seed=11 + number)
