@@ -54,7 +54,7 @@ def group(models: ModelSet, string: int, *, public: bool) -> Group:
     order, apart = [], []
     if public:
         write_table(models, drawn(models, string, "public", PUBLIC), "public", labels=True)
-        order, apart = ["--order-from", "public.parquet:label"], ["--public", "public.parquet"]
+        order, apart = ["--public", "public.parquet:label"], ["--public", "public.parquet"]
     values = ",".join(map(str, range(models.labels)))
     candidates = ["--candidates", "candidates.txt", "--label-values", values]
     answer("init", "--out", "p.toml", *candidates, *NUMBERS, *order, "--seed", f"{SEED}/{string}")

@@ -32,8 +32,8 @@ VALUES = ("even", "odd")
 ITEMS = 10_000  # what each lab draws
 PUBLIC = 100  # what is drawn, labelled and published, to put the models in order
 SHUFFLED_BY = 20240229  # the seed that put the rows into their order (benchmarks/candidates.py)
-CANDIDATES = ["--candidates", "candidates.txt", "--label-values", "even,odd", "--order-from", "public.parquet:label"]
-NUMBERS = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--batch", "16"]
+CANDIDATES = ["--candidates", "candidates.txt", "--label-values", "even,odd", "--public", "public.parquet:label"]
+NUMBERS = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--set", "batch=16"]
 
 
 def example(pairs: int) -> None:

@@ -57,7 +57,7 @@ def new(command, *flags):
 
 
 def test_labs_choose_by_loss_and_the_certificate_says_so(command):
-    code, out, err = new(command, *PRICED, "--order-from", "pub.csv:label")
+    code, out, err = new(command, *PRICED, "--public", "pub.csv:label")
     assert code == 0, err
     told = "a wrong answer costs 0.25 where the label is 'no', 1 where it is 'yes'; to abstain costs 0.05."
     assert told in out
@@ -118,7 +118,7 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
 
 
 def test_the_page_of_a_certificate_says_what_predictions_cost(command):
-    assert new(command, *PRICED, "--order-from", "pub.csv:label")[0] == 0
+    assert new(command, *PRICED, "--public", "pub.csv:label")[0] == 0
     run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]
     assert command("run", "p.toml", *run)[0] == 0
     text = page(json.loads(Path("x.json").read_text()))
@@ -216,7 +216,7 @@ def test_nobody_s_label_is_the_word_of_those_who_abstain(command):
     )
     assert code == 2
     assert "'unsure', which is none of ['no', 'yes']" in err
-    code, _, err = command("init", "--out", "q.toml", "--candidates", "names.txt", *NUMBERS, *PRICED, "--order-from",
+    code, _, err = command("init", "--out", "q.toml", "--candidates", "names.txt", *NUMBERS, *PRICED, "--public",
                            "bad.csv:label")  # fmt: skip
     assert (code, "'unsure', which is none of ['no', 'yes']" in err) == (2, True)
 

@@ -32,7 +32,7 @@ def lab(tmp_path, monkeypatch, command):
         return " ".join((found[1] if code == 0 else found[2]).split())
 
     run.new = lambda *words, **more: run("init", "--out", "p.toml", "--candidates", "candidates.txt",
-        "--label-values", "no,yes", "--learner", "erm", "--k-final", "15", "--epsilon", ".4", "--delta", ".2", "--rho", ".6",
+        "--label-values", "no,yes", "--learner", "erm", "--set", "k_final=15", "--epsilon", ".4", "--delta", ".2", "--rho", ".6",
         "--seed", "a text", *words, **more)  # fmt: skip
     run.run = lambda name, *words, **more: run("run", "p.toml", "--pool", f"{name}.csv", "--journal", f"{name}.db",
         "--truths", "0", *words, **more)  # fmt: skip
@@ -132,10 +132,8 @@ def test_labs_sign_with_the_keys_that_the_protocol_lists(lab):
         made = json.loads(lab("lab", "keys", "new", "--out", f"{name}.pem", "--json"))
         assert lab("lab", "keys", "show", made["public"]) == made["key"]
         assert "exists: a key is not overwritten" in lab("lab", "keys", "new", "--out", f"{name}.pem", code=2)
-    names = ["--lab", "north", "--lab", "south"]
-    assert "is a private key" in lab.new(*names, "--lab-key", "north=north.pem", code=2)
-    assert "got 'east=x'" in lab.new(*names, "--lab-key", "east=x", code=2)
-    lab.new(*names, "--lab-key", "north=north.pub.pem", "--lab-key", "south=south.pub.pem")
+    assert "is a private key" in lab.new("--lab", "north=north.pem", "--lab", "south", code=2)
+    lab.new("--lab", "north=north.pub.pem", "--lab", "south=south.pub.pem")
     for words, message in (
         ((), "the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME"),
         (("--lab", "north"), "the protocol lists a key of the lab 'north': sign with --key FILE"),
@@ -248,7 +246,7 @@ def test_a_registration_must_be_signed_by_a_lab_that_signs(lab, command):
         lab("lab", "keys", "new", "--out", f"{name}.pem")
     lab.new(
         "--register",
-        *(word for name in ("north", "south") for word in ("--lab", name, "--lab-key", f"{name}={name}.pub.pem")),
+        *(word for name in ("north", "south") for word in ("--lab", f"{name}={name}.pub.pem")),
     )
     lab.run("a", "--lab", "north", "--key", "north.pem", "--register", "a.reg.json")
     lab.ask("a", "--key", "north.pem")

@@ -83,7 +83,7 @@ def lab(tmp_path, monkeypatch, capsys):
 
 def test_two_labs_one_answer(lab, monkeypatch):
     """The whole way: publish, run at two labs, compare, and let anyone check."""
-    lab(*NEW, "--out", "p.toml", "--batch", 24)
+    lab(*NEW, "--out", "p.toml", "--set", "batch=24")
     assert "Publish the file, or at least its fingerprint, before any lab asks for a label." in lab.out
     for name in "ab":
         monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size, name=name: private(f"lab {name}"))
@@ -707,7 +707,7 @@ def public(lab):
         table
         | {name: [f"{word}{number}" for number in range(80)] for name, word in (("id", "p"), ("text", "public "))},
     )
-    lab(*NEW, "--out", "p.toml", "--order-from", "public.csv:truth")
+    lab(*NEW, "--out", "p.toml", "--public", "public.csv:truth")
     assert "learner handicap, the standard for candidate models." in lab.out
 
     def refused(*words):
@@ -730,7 +730,7 @@ def test_a_run_checks_that_its_items_are_not_the_public_ones(lab, public):
     for number, item in enumerate(shared):
         text = text.replace(f"p{number},public {number},", f"{item},public {number},", 1)
     (lab.folder / "mixed.csv").write_text(text)
-    lab(*NEW, "--out", "p.toml", "--order-from", "mixed.csv:truth", "--force")
+    lab(*NEW, "--out", "p.toml", "--public", "mixed.csv:truth", "--force")
     message = public("--public", "mixed.csv")
     assert message.startswith(
         "3 of 150 items of the pool are in the public table mixed.csv, e.g. 'i0000': take those rows"

@@ -93,7 +93,7 @@ def test_the_paper_s_sizes_are_refused_where_the_paper_has_none(learner):
 
 
 def test_the_command_line_refuses_them_too(capsys):
-    flags = ["--epsilon", ".1", "--pool-size", "500", "--pairs", "1", "--seed", "s", "--plan", "paper"]
+    flags = ["--epsilon", ".1", "--pool-size", "500", "--pairs", "1", "--seed", "s", "--set", "plan=paper"]
     assert main(["paper", "audit", "--class", "thresholds:50", "--learner", "cal", *flags]) == 2
     assert "cal is not a learner of the paper" in capsys.readouterr().err
 

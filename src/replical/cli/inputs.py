@@ -22,7 +22,7 @@ from replical.errors import BadTable, BadUsage
 from replical.lab.pool import is_sharded
 from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import LEARNERS
-from replical.learners.parameters import PARAMETERS, Parameter
+from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 CLASSES = specs()
@@ -93,6 +93,8 @@ def _instead(key: str, records: Mapping[str, Parameter]) -> str:
     """What somebody may have meant."""
     if (name := key.replace("-", "_")) in records:
         return f"write {name}"
+    if name in (*TASK, "labs"):
+        return f"give --{name}"
     if near := get_close_matches(name, [*records], n=3, cutoff=0.5):
         return f"did you mean {' or '.join(near)}?"
     return f"it takes {', '.join(records)}"

@@ -42,7 +42,6 @@ WHY = {
         "none is allowed."
     ),
 }
-BY_NAME = {**LEARNERS, **UNLISTED}
 LEARNER_WORDS = {"handicap": "proves its answer whatever the models' errors are"}
 DRAWN, UNKNOWN, NONE = "drawn now", "unknown", "none"  # replies that stand for no value of one's own
 
@@ -84,7 +83,7 @@ def choices() -> list[str]:
 
 def learner_id(text: str) -> str:
     """The name of a learner that exists."""
-    if text not in BY_NAME and not remedy(text):
+    if text not in LEARNERS and text not in UNLISTED and not text.startswith("boosted-") and not remedy(text):
         raise BadSpec(
             f"unknown learner {text!r}; take handicap, or lattice for --class linear (replical paper audit --help lists "
             "those of the paper)"

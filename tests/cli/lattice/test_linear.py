@@ -49,7 +49,7 @@ def labs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("linear")
     ranges = [f"{name},{low},{high}" for name, (low, high) in zip(FEATURES, RANGES, strict=True)]
     (folder / "features.csv").write_text("\n".join(["feature,low,high", *ranges]) + "\n")
-    flags = ["--features-from", folder / "features.csv", "--label-values", "no,yes", *NUMBERS]
+    flags = ["--features", folder / "features.csv", "--label-values", "no,yes", *NUMBERS]
     made = ["init", "--out", folder / "p.toml", "--class", "linear", *flags]
     assert main([*map(str, made)]) == 0
     for number, lab in enumerate("ab", 1):
@@ -141,7 +141,7 @@ def test_a_certificate_is_a_page(labs):
 
 
 def test_cells_that_differ_are_told_apart(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--nu", ".1", "--max-labels", "21", "--step", ".05"))
+    told(capsys, *new(tmp_path / "p.toml", "--nu", ".1", "--set", "max_labels=21", "--set", "step=.05"))
     for number, lab in enumerate("ab", 1):
         table = written(tmp_path / f"{lab}.csv", columns(60, seed=number, wrong=0.1))
         run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal"]
@@ -152,7 +152,7 @@ def test_cells_that_differ_are_told_apart(tmp_path, capsys):
 
 
 def test_where_labels_may_be_wrong_nothing_is_called_proven(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--nu", ".05", "--max-labels", "60"))
+    told(capsys, *new(tmp_path / "p.toml", "--nu", ".05", "--set", "max_labels=60"))
     table = written(tmp_path / "a.csv", columns(400, wrong=0.05))
     run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal", tmp_path / "a.db"]
     out = told(capsys, *run, "--out", tmp_path / "a.json")
@@ -164,7 +164,7 @@ def test_where_labels_may_be_wrong_nothing_is_called_proven(tmp_path, capsys):
 
 
 def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--max-labels", "30"))
+    told(capsys, *new(tmp_path / "p.toml", "--set", "max_labels=30"))
     table = columns(200) | {"dose": columns(200)["age"]}
     run = ["run", tmp_path / "p.toml", "--pool", written(tmp_path / "a.csv", table), "--journal", tmp_path / "a.db"]
     code, _, err = call(capsys, *run, "--ask", "file", "--out", tmp_path / "a.json")
@@ -177,12 +177,12 @@ def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_p
     [
         (["--learner", "handicap"], "linear", "handicap chooses from a list of hypotheses, and the class linear has none"),
         (["--learner", "lattice"], "thresholds:10", "lattice rounds directions to the cells of the class linear"),
-        (["--step", ".1"], "thresholds:10", "--step and --intercept are about the class linear"),
-        (["--step", "7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
-        (["--intercept", "-1"], "linear", "an intercept is a public constant above 0, got -1.0"),
-        (["--max-labels", "20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
+        (["--set", "step=.1"], "thresholds:10", "step and intercept are about the class linear"),
+        (["--set", "step=7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
+        (["--set", "intercept=-1"], "linear", "intercept must be a finite number of at least 0, got -1"),
+        (["--set", "max_labels=20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
         (["--features", "age,dose"], "linear:3", "the class looks at 3 features, and 2 are named"),
-        (["--batch", "4"], "linear", "lattice has no batch: leave it out"),
+        (["--set", "batch=4"], "linear", "lattice has no batch: leave it out"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_with_a_lattice_is_refused_when_it_is_written(tmp_path, capsys, flags, kind, sentence):

@@ -105,7 +105,7 @@ def test_labs_of_one_protocol(tmp_path, counted, command):
     counts = counted("kills: three labs")
     names = ["north", "south", "east"]
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
-    numbers = ["--learner", "handicap", "--epsilon", ".3", "--batch", "3", "--delta", ".2", "--rho", ".6", "--seed",
+    numbers = ["--learner", "handicap", "--epsilon", ".3", "--set", "batch=3", "--delta", ".2", "--rho", ".6", "--seed",
                "a published text"]  # fmt: skip
     source = ["--candidates", tmp_path / "candidates.txt", "--label-values", "no,yes"]
     listed = [word for name in names for word in ("--lab", name)]
