@@ -8,7 +8,22 @@ from replical import Population, Thresholds
 from replical.worlds.world import BoundaryNoise
 from support.commands import answer, answered, replical
 
-AUDIT = ["paper", "audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]
+AUDIT = [
+    "paper",
+    "audit",
+    "--epsilon",
+    ".1",
+    "--delta",
+    ".1",
+    "--rho",
+    ".3",
+    "--seed",
+    "cli",
+    "--pairs",
+    "6",
+    "--workers",
+    "1",
+]
 
 
 @pytest.mark.parametrize("spec", ["thresholds:1000", "intervals:40", "star:32", "table"])
@@ -240,7 +255,9 @@ def test_conditions_that_do_not_hold_are_told(command, capsys):
     agnostic = answered(command, *words, "--learner", "replica2", "--noise", ".1", "--theta", "2")
     assert [each["name"][:26] for each in agnostic["conditions"]] == ["8 theta nu is below 1, so "]
     assert agnostic["conditions"][0]["value"] == 1.6
-    own = answered(command, *words, "--learner", "replical", "--set", "k_loop=30", "--set", "k_final=50", "--theta", "2")
+    own = answered(
+        command, *words, "--learner", "replical", "--set", "k_loop=30", "--set", "k_final=50", "--theta", "2"
+    )
     assert [each["name"] for each in own["conditions"]] == [
         f"k_{at} is at least what the proof needs" for at in ("loop", "final")
     ]

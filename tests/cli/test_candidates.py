@@ -52,9 +52,7 @@ def test_from_features_to_a_pool(lab, command):
     assert (code, out.strip()) == (0, "400 items, 5 candidates: p.parquet"), err
     words = ["--label-values", "no,yes", "--learner", "handicap", "--epsilon", ".2", "--delta", ".1", "--rho",
              ".2", "--seed", "s", "--out", "p.toml"]  # fmt: skip
-    assert (
-        command("init", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0
-    )
+    assert command("init", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0
     code, out, err = command(
         "run",
         "p.toml",
@@ -76,7 +74,9 @@ def test_a_model_called_as_the_column_of_ids_is_refused(lab, command):
     (lab / "recipe.toml").write_text(
         RECIPE.replace('name = "logistic"\n', 'name = "id"\n').replace("bootstraps = 3\n", "")
     )
-    assert command("data", "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
+    assert (
+        command("data", "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
+    )
     code, _, err = command("data", "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--workers", "1")
     assert code == 2
     assert "a model is called id as the column of ids is" in err

@@ -50,7 +50,9 @@ def certificates(tmp_path_factory):
 def lab(certificates, tmp_path, monkeypatch, capsys):
     """A folder with the certificate and the tables, and a way to run commands in it."""
     monkeypatch.chdir(tmp_path)
-    names = itertools.chain(["lab", "confirm"], map(str, itertools.count()))  # every journal has a private seed of its own
+    names = itertools.chain(
+        ["lab", "confirm"], map(str, itertools.count())
+    )  # every journal has a private seed of its own
     monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private(next(names)))
     for name in ("a.json", "a.db", "none.json", *(f"{each}.csv" for each in ("a", *TABLES))):
         (tmp_path / name).write_bytes((certificates / name).read_bytes())
@@ -285,7 +287,9 @@ def test_bad_input_is_one_sentence(lab, words, message):
     Journal("another.db").close()
     usual = {"--pool": "b.csv", "--journal": "b.db", "--out": "b.json", "--labels": "b.csv:truth"}
     given = usual | dict(zip(words[::2], words[1::2], strict=True))
-    told = json.loads(lab("lab", "confirm", "a.json", *[word for pair in given.items() for word in pair], "--json", code=2))
+    told = json.loads(
+        lab("lab", "confirm", "a.json", *[word for pair in given.items() for word in pair], "--json", code=2)
+    )
     assert message in told["message"]
     assert "\n" not in told["message"]
     assert not (lab.folder / "b.db").exists()

@@ -44,7 +44,9 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
         if (result.hypothesis != first.hypothesis) == changes and (not changes or result.labels > first.labels)
     )
     other = "no" if world.truth[item] == "yes" else "yes"
-    code, out, _ = command("journal", "correct", tmp_path / "a.db", "--item", item, "--label", other, "--annotator", "Ada")
+    code, out, _ = command(
+        "journal", "correct", tmp_path / "a.db", "--item", item, "--label", other, "--annotator", "Ada"
+    )
     assert (code, out) == (
         0,
         f"Recorded. The label of the item {item!r} was {world.truth[item]!r}. Run the protocol again: the run is replayed "

@@ -6,7 +6,20 @@ import json
 import numpy as np
 import pytest
 
-AUDIT = ["paper", "audit", "--class", "thresholds:200", "--epsilon", ".2", "--seed", "s", "--pairs", "3", "--workers", "1"]
+AUDIT = [
+    "paper",
+    "audit",
+    "--class",
+    "thresholds:200",
+    "--epsilon",
+    ".2",
+    "--seed",
+    "s",
+    "--pairs",
+    "3",
+    "--workers",
+    "1",
+]
 OWN = [*AUDIT, "--learner", "handicap", "--nu", "0", "--pool-size", "3000"]
 
 

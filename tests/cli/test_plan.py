@@ -6,7 +6,20 @@ import pytest
 
 from replical.cli import main
 
-POINT = ["paper", "bill", "--class", "thresholds:1000", "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--theta", "2"]
+POINT = [
+    "paper",
+    "bill",
+    "--class",
+    "thresholds:1000",
+    "--epsilon",
+    ".01",
+    "--delta",
+    ".05",
+    "--rho",
+    ".1",
+    "--theta",
+    "2",
+]
 
 
 def told(capsys, *args):

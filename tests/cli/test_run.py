@@ -269,7 +269,9 @@ def test_a_correction_that_changes_the_questions_gets_a_new_batch(lab):
     lab.protocol(batch=5, epsilon=0.1)
     first = until_done(lab, lab.run("--ask", "file", code=3))
     seen = list(
-        dict.fromkeys(row["item"] for row in csv.DictReader(io.StringIO(lab("journal", "export", "lab.db"))) if row["item"])
+        dict.fromkeys(
+            row["item"] for row in csv.DictReader(io.StringIO(lab("journal", "export", "lab.db"))) if row["item"]
+        )
     )
     with journal_module.Journal("lab.db") as journal:
         codes = {item: 1 - ("no", "yes").index(lab.truth[item]) for item in seen[:20]}

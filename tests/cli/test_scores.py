@@ -59,9 +59,7 @@ def test_a_run_on_probabilities_is_the_run_on_what_they_say(tmp_path, monkeypatc
     written("x", 400, 1)
     Path("models.txt").write_text("\n".join(MODELS))
     Path("names.txt").write_text("\n".join(f"{model}@{cut}" for model in MODELS for cut in CUTS))
-    code, out, err = command(
-        "init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".3,.5,.7", *FLAGS
-    )
+    code, out, err = command("init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".3,.5,.7", *FLAGS)
     assert code == 0, err
     assert "9 hypotheses, learner handicap, the standard for candidate models" in out
     assert command("init", "--out", "q.toml", "--candidates", "names.txt", *FLAGS)[0] == 0

@@ -71,7 +71,9 @@ def test_what_does_not_go_with_shards_is_one_sentence(lab, command):
         code, out, _ = command(*run, *words)
         assert (code, why in json.loads(out)["message"]) == (2, True), out
         assert not (lab / "a.db").exists()
-    code, out, _ = command("data", "shard", lab / "p.toml", "--pool", lab / "whole.parquet", "--out", lab / "shards", "--json")
+    code, out, _ = command(
+        "data", "shard", lab / "p.toml", "--pool", lab / "whole.parquet", "--out", lab / "shards", "--json"
+    )
     assert (code, "is not empty" in json.loads(out)["message"]) == (2, True)
 
 

@@ -79,7 +79,7 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` name, or "No such command", in place of what stands for it in lists."""
         group = "" if ctx.parent is None else ctx.info_name
-        if args[0] not in self.commands and (gone := remedy(f"replical {args[0]}") or remedy(args[0])):
+        if args[0] not in self.commands and (gone := remedy(f"replical {args[0]}")):
             raise BadUsage(f"No such command {args[0]!r}{gone}")
         if args[0] not in self.commands and group:
             raise BadUsage(f"No such command {args[0]!r}: replical {group} has {', '.join(self.commands)}")

@@ -192,9 +192,7 @@ def test_what_does_not_go_with_a_lattice_is_refused_when_it_is_written(tmp_path,
 
 def test_three_labels_are_refused(tmp_path, capsys):
     flags = ["--class", "linear:2", "--label-values", "a,b,c", *NUMBERS]
-    assert "this class tells two labels apart" in refused(
-        capsys, "init", "--out", tmp_path / "p.toml", *flags
-    )
+    assert "this class tells two labels apart" in refused(capsys, "init", "--out", tmp_path / "p.toml", *flags)
 
 
 @pytest.mark.parametrize(

@@ -221,7 +221,9 @@ def test_what_a_better_forger_changes_is_caught_by_the_journal(runs):
         body["rho_proven"], body["answer_error"]["level"] = 2 * beta, 2 * beta
         found = verdicts(run, resealed(forged))
         assert not found[2].valid
-        assert found[0].valid == (not {"epsilon", "batch"} & set(change))  # which the grid of the excess, and rounds, show
+        assert found[0].valid == (
+            not {"epsilon", "batch"} & set(change)
+        )  # which the grid of the excess, and rounds, show
         if "batch" in change:  # the rounds ask for other numbers of labels
             assert [check.name for check in found[0].failed] == ["the rounds follow the plan and are possible"]
 

@@ -33,7 +33,8 @@ def test_files_that_are_no_tables(tmp_path, suffix):
     assert refused(missing) == f"there is no file {missing}"
     assert refused(empty).startswith(f"cannot read the table {empty}: ")
     assert (
-        refused(folder) == f"{folder} is a folder without shards: a pool is a table, or a folder made by replical data shard"
+        refused(folder)
+        == f"{folder} is a folder without shards: a pool is a table, or a folder made by replical data shard"
     )
     nothing = write({name: column[:0] for name, column in GOOD.items()}, tmp_path / f"nothing{suffix}")
     if suffix != ".csv":  # a header alone has no types

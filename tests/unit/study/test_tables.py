@@ -54,7 +54,12 @@ def write(folder, *, pairs=20, classes=("table:preds.csv",)):
 
 def ran(folder, out, *words):
     _prepare.cache_clear()  # as in a process of its own
-    assert main(["paper", "study", str(folder / "study.toml"), "--out", str(out), "--json", *(words or ("--workers", "1"))]) == 0
+    assert (
+        main(
+            ["paper", "study", str(folder / "study.toml"), "--out", str(out), "--json", *(words or ("--workers", "1"))]
+        )
+        == 0
+    )
     return (out / "results.parquet").read_bytes()
 
 
