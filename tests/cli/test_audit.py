@@ -209,7 +209,7 @@ OK = {
         ({"--noise": "much"}, "malformed noise 'much'"),
         ({"--class": "star:5", "--noise": "boundary:.1,.1"}, "Star has no decision boundary"),
         ({"--class": "stumps:5"}, "malformed class 'stumps:5'"),
-        ({"--set": "k_lop=5"}, "--set knows no 'k_lop': did you mean k_loop?"),
+        ({"--set": "k_lop=5"}, "--set knows no 'k_lop': did you mean k_loop"),
         ({"--set": "k-loop=5"}, "--set knows no 'k-loop': write k_loop"),
         ({"--set": "epsilon=.2"}, "--set knows no 'epsilon': give --epsilon"),
         ({"--set": "zzz=.2"}, "--set knows no 'zzz': it takes T, k_loop, k_final, kappa, batch"),

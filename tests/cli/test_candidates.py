@@ -42,12 +42,12 @@ def lab(tmp_path, monkeypatch):
 
 def test_from_features_to_a_pool(lab, command):
     code, out, err = command(
-        "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1", "--json"
+        "data", "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1", "--json"
     )
     assert code == 0, err
     assert json.loads(out)["candidates"] == 5
     code, out, err = command(
-        "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--keep", "a", "--workers", "1"
+        "data", "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--keep", "a", "--workers", "1"
     )
     assert (code, out.strip()) == (0, "400 items, 5 candidates: p.parquet"), err
     words = ["--label-values", "no,yes", "--learner", "handicap", "--epsilon", ".2", "--delta", ".1", "--rho",
@@ -95,7 +95,7 @@ def test_a_model_called_as_the_column_of_ids_is_refused(lab, command):
     ],
 )
 def test_bad_usage_is_one_sentence(lab, command, words, said):
-    code, _, err = command(*words.split())
+    code, _, err = command("data", *words.split())
     assert code == 2
     assert said in err
     assert "Traceback" not in err

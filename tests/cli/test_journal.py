@@ -72,7 +72,7 @@ def test_a_password_is_never_shown(url, password, command):
     """Not by the library, not by any command, not as JSON."""
     url = url.format(password)
     told = [refused(url, write=write) for write in (True, False)]
-    for words in (["journal", "export", url], ["correct", url, "--item", "a", "--label", "yes"]):
+    for words in (["journal", "export", url], ["journal", "correct", url, "--item", "a", "--label", "yes"]):
         code, out, err = command(*words)
         assert (code, out) == (2, "")
         told.append(err)
@@ -107,14 +107,14 @@ def test_a_journal_that_is_whole_tells_its_head(tmp_path, command):
         journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
         journal.append([Event(kind="answer", item="one", label=1), Event(kind="skip", item="two")])
         head = journal.head
-    code, out, _ = command("journal", tmp_path / "a.db")
+    code, out, _ = command("journal", "show", tmp_path / "a.db")
     assert code == 0
     assert "is whole: 3 events, 1 label, 1 skipped, 0 corrected." in out
     assert head.digest in out
-    told = json.loads(command("journal", tmp_path / "a.db", "--json")[1])
+    told = json.loads(command("journal", "show", tmp_path / "a.db", "--json")[1])
     assert (told["events"], told["head"], told["labels"]) == (3, head.digest, 1)
     unprotected(tmp_path / "a.db")
     write_into(tmp_path / "a.db", "UPDATE replical_events SET label = 0 WHERE seq = 2")
-    code, out, err = command("journal", tmp_path / "a.db")
+    code, out, err = command("journal", "show", tmp_path / "a.db")
     assert (code, out) == (2, "")
     assert "event 2 is not what was written there" in err

@@ -121,7 +121,10 @@ def test_cuts_are_for_candidates_and_are_numbers(tmp_path, monkeypatch, command)
     monkeypatch.chdir(tmp_path)
     Path("models.txt").write_text("a\nb\n")
     code, _, err = command("init", "--out", "p.toml", "--class", "thresholds:9", "--cuts", ".5", *FLAGS)
-    assert (code, "--cuts are for the scores of --candidates" in err) == (2, True)
+    assert (
+        code,
+        "--cuts FILE:COLUMN makes the cuts of --class thresholds or --class stumps, without numbers" in err,
+    ) == (2, True)
     code, _, err = command("init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", "half", *FLAGS)
     assert (code, "'half' is not a number" in err) == (2, True)
     assert not Path("p.toml").exists()

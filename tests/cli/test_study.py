@@ -77,7 +77,7 @@ def test_a_study_from_its_file_to_its_folder(study_file, tmp_path):
 
 def test_answers_for_people_and_for_programs(study_file, tmp_path, capsys, plain):
     file = study_file(title="A [bold]title", name="a [red]name", quick={"stop": {"pairs": 5}, "learner": ["cal"]})
-    words = ["study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    words = ["paper", "study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert main([*words, "--quick", "--json"]) == 0
     first = capsys.readouterr()
     told = json.loads(first.out)
@@ -93,7 +93,7 @@ def test_answers_for_people_and_for_programs(study_file, tmp_path, capsys, plain
 
 def test_refused_cells_are_told_with_their_reason(study_file, tmp_path, capsys, plain):
     file = study_file(grid=[{**GRID, "learner": ["cal", "replical"], "theta": 2}])
-    words = ["study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    words = ["paper", "study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["refused"] == 2
     assert main(words) == 0

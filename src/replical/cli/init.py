@@ -161,7 +161,7 @@ def init_command(
     of_class = {key: rare.pop(key, None) for key in CLASS_KEYS}
     named = features_of(features)
     check_new(out, force=force)
-    if pool is None and (class_spec is not None or candidates is not None):
+    if pool is None and (class_spec or candidates or cuts):
         listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
         start = _begin(*listed, values, abstain)
     else:

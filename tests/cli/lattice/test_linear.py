@@ -107,7 +107,7 @@ def test_a_finished_run_is_run_again_without_a_label_and_json_tells_its_cell(lab
 
 
 def test_the_rule_is_used_on_a_table_that_nobody_labelled(labs, tmp_path, capsys):
-    out = told(capsys, "apply", labs / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv")
+    out = told(capsys, "data", "apply", labs / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv")
     assert out.startswith("yes if ")
     rows = [line.rpartition(",") for line in (tmp_path / "said.csv").read_text().splitlines()]
     assert rows[0] == ("id", ",", "label")
@@ -120,7 +120,7 @@ def test_a_changed_certificate_is_not_used(labs, tmp_path, capsys):
     changed = json.loads((labs / "a.json").read_text())
     changed["body"]["enclosing"]["cell"][0] += 1
     (tmp_path / "a.json").write_text(json.dumps(changed, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    apply = ["apply", tmp_path / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv"]
+    apply = ["data", "apply", tmp_path / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv"]
     assert "so its rule is not used" in refused(capsys, *apply)
     assert not (tmp_path / "said.csv").exists()
 
@@ -198,8 +198,21 @@ def test_three_labels_are_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     "command",
     [
-        ["audit", "--class", "linear:3", "--learner", "cal", "--epsilon", ".1", "--pool-size", "50", "--seed", "s"],
-        ["theta", "--class", "linear:3"],
+        [
+            "paper",
+            "audit",
+            "--class",
+            "linear:3",
+            "--learner",
+            "cal",
+            "--epsilon",
+            ".1",
+            "--pool-size",
+            "50",
+            "--seed",
+            "s",
+        ],
+        ["paper", "theta", "--class", "linear:3"],
         ["paper", "bill", "--class", "linear:3", "--epsilon", ".1"],
     ],
 )
@@ -212,7 +225,7 @@ def test_what_a_run_cannot_do_is_refused_before_the_first_label(labs, tmp_path, 
     run += ["--journal", tmp_path / "x.db", "--out", tmp_path / "x.json"]
     assert "the class linear is no list" in refused(capsys, *run, "--private", "--lab", "a")
     assert "looks at the whole pool" in refused(capsys, *run, "--measure-error", "20")
-    confirm = ["confirm", labs / "a.json", "--pool", labs / "b.csv", "--labels", f"{labs / 'b.csv'}:truth"]
+    confirm = ["lab", "confirm", labs / "a.json", "--pool", labs / "b.csv", "--labels", f"{labs / 'b.csv'}:truth"]
     sentence = refused(capsys, *confirm, "--journal", tmp_path / "c.db", "--out", tmp_path / "c.json")
     assert "are no list, and this needs a list" in sentence
 

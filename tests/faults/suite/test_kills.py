@@ -91,7 +91,7 @@ def test_a_confirmation(tmp_path, counted):
 
     def words(journal, out):
         files = ["--pool", tmp_path / "own.csv", "--journal", journal, "--out", out, "--truths", "0", "--margin", ".1"]
-        return [*map(str, ["confirm", tmp_path / "published.json", *files])]
+        return [*map(str, ["lab", "confirm", tmp_path / "published.json", *files])]
 
     lab = Lab(tmp_path, words, truth, tmp_path / "own.csv:truth")
     for name in ("labels from a column", "terminal"):
