@@ -19,6 +19,9 @@ are scanned in one order: a lab that stopped within the first n items would have
 writes DIR/choosing.json, .md (tables) and .svg/.png (figure), anew after each pool size; --record adds the tables to
 benchmarks/history/choosing, with the commit. What is done is kept in DIR/choosing-parts until the end: an interrupted run
 goes on from there if it is started again.
+
+With --growth nothing but pools that grow four times by half is measured (benchmarks/choosing_growth.py): written to
+DIR/choosing-growth.json and .md, recorded as benchmarks/history/choosing/growth.json.
 """
 
 from __future__ import annotations
@@ -432,6 +435,23 @@ def recorded() -> dict[str, Any]:
     return dict(json.loads(sorted(HISTORY.glob("0*.json"))[-1].read_text(encoding="utf-8")))
 
 
+def grow(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: bool) -> None:
+    """Measure pools that grow, print and write it."""
+    from choosing_growth import Growing, summary, table
+
+    runs, begun = [], time.perf_counter()
+    for name in names:
+        for some in ordered_map(Growing(models_of(name)), range(strings), workers):
+            runs += some
+        say(f"{name}: {time.perf_counter() - begun:.0f} s")
+    found = {**SETTING, "commit": commit(), "sets": list(names), "strings": strings, "growth": summary(runs)}
+    out.mkdir(parents=True, exist_ok=True)
+    for file in (out / "choosing-growth.json", *([HISTORY / "growth.json"] if kept else [])):
+        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (out / "choosing-growth.md").write_text(table(found["growth"]), encoding="utf-8")
+    print(table(found["growth"]), end="")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 500 items")
@@ -439,8 +459,12 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", choices=list(SETS), help="only these sets")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/choosing")
+    parser.add_argument("--growth", action="store_true", help="measure pools that grow, and nothing else")
     given = parser.parse_args()
     names = given.sets or (QUICK if given.quick else list(SETS))
+    if given.growth:
+        grow(names, 2 if given.quick else STRINGS[500], given.workers, given.out, kept=given.record)
+        return
     sizes = {500: 2} if given.quick else STRINGS
     kept, path, begun = given.out / "choosing-parts", given.out / "choosing", time.perf_counter()
     found: dict[str, Any] = {**SETTING, "commit": commit()}

@@ -171,19 +171,20 @@ class Enough(Exception):
 
 
 class Timed:
-    """Labels from a column, with the time between an answer and the next question."""
+    """Labels from a column, with the time between an answer and the next question: how long it took, on how many cores."""
 
     def __init__(self, truth: np.ndarray[Any, np.dtype[np.uint16]]) -> None:
-        self._truth, self.took, self.survivors = truth, [], 0
-        self._since = time.perf_counter()
+        self._truth, self.took, self.busy, self.survivors = truth, [], [], 0
+        self._since, self._busy_since = time.perf_counter(), time.process_time()
 
     def answer(self, query: Query) -> Answers:
         self.took.append(time.perf_counter() - self._since)
+        self.busy.append(time.process_time() - self._busy_since)
         self.survivors = query.survivors
         if len(self.took) > MOST_LABELS:
             raise Enough
         answers = Answers.unanimous(query, self._truth[query.items], 2)
-        self._since = time.perf_counter()
+        self._since, self._busy_since = time.perf_counter(), time.process_time()
         return answers
 
 
@@ -214,6 +215,7 @@ def one(learner: str, n: int, m: int, back_end: str | None) -> dict[str, Any]:
         "seconds": round(time.perf_counter() - started, 3),
         "first_ms": round(labels.took[0] * 1000, 2),
         "median_ms": round(float(np.median(took)), 3),
+        "median_busy_ms": round(float(np.median(labels.busy[1:])) * 1000, 3),  # of all cores together
         "worst_ms": round(float(took.max()), 2),
         "peak_mb": peak(),
     }

@@ -27,7 +27,7 @@ stop = { pairs = 6 }
 defaults = { class = "thresholds:1000", rho = 0.2, epsilon = [0.1, 0.2] }
 
 [[grid]]
-learner = ["cal", "handicap"]
+learner = ["a2", "handicap"]
 pool_size = 20000
 
 [[grid]]
@@ -147,7 +147,7 @@ def test_sorting_by_click_and_by_keyboard(window):
     assert window.run("return document.activeElement.closest('th').ariaSort") == "descending"
     window.click(HEAD.format("learner, cell"))
     named = "return [...document.querySelectorAll('#cells-table tbody th')].map((head) => head.firstChild.textContent)"
-    assert window.run(named) == ["cal"] * 2 + ["handicap"] * 2 + ["replical"] * 2
+    assert window.run(named) == ["a2"] * 2 + ["handicap"] * 2 + ["replical"] * 2
     window.click(HEAD.format("× parent"))
     assert window.run(COLUMN, "× parent")[-1] == "-"  # what is not known comes last, whatever the direction
     window.click(HEAD.format("× parent"))
@@ -156,7 +156,7 @@ def test_sorting_by_click_and_by_keyboard(window):
 
 def test_filter(window):
     shown = "return [...document.querySelectorAll('#cells-table tbody tr')].filter((row) => !row.hidden).length"
-    window.type("#cells input", "HANDICAP 0.2")
+    window.type("#cells input", "HANDICAP 11.2")
     assert window.run(shown) == 1
     assert window.text("#cells [role=status]") == "1 of 6 cells"
     window.type("#cells input", " nothing")
@@ -311,7 +311,7 @@ def test_the_headline_is_the_first_picture(window):
 
 def test_vacuous_cells_are_marked(window):
     signs = "return [...document.querySelectorAll('#cells-table tbody tr')].map((row) => [row.cells[0].firstChild.textContent, row.textContent.includes('∅')])"
-    assert {tuple(each) for each in window.run(signs)} == {("cal", False), ("handicap", False), ("replical", True)}
+    assert {tuple(each) for each in window.run(signs)} == {("a2", False), ("handicap", False), ("replical", True)}
 
 
 @pytest.mark.slow

@@ -240,6 +240,17 @@ def test_the_benchmark_of_choosing_runs(script, tmp_path):
     assert not (tmp_path / "choosing-parts").exists()
 
 
+@pytest.mark.slow
+def test_pools_that_grow_are_measured(script, tmp_path):
+    """The quick form: the more items, the more labs are certified, and a kept order costs fewer labels than new ones."""
+    pytest.importorskip("sklearn")
+    script("choosing", "--growth", "--quick", "--out", tmp_path)
+    rows = read(tmp_path / "choosing-growth.json")["growth"]
+    assert len(rows) == 6
+    assert all(row["certified"] == sorted(row["certified"]) and row["labs"] == 8 for row in rows)
+    assert all(old["labels_mean"] < new["labels_mean"] for old, new in zip(rows[:4:2], rows[1:4:2], strict=True))
+
+
 def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_path):
     """What a part holds is read, not computed again, unless the setting is another one."""
     pytest.importorskip("sklearn")
@@ -433,6 +444,17 @@ def test_a_missed_goal_is_called_missed(module):
     assert figure("share", 0.54, "%", goal=0.55).cells == ["share", "54%", "≥ 55%", "no"]
     assert figure("time", 0.15, "s", goal=0.15, most=True).cells == ["time", "0.15 s", "≤ 0.15 s", "yes"]
     assert figure("power", 1.26, "").cells == ["power", "1.26", "", ""]
+
+
+@pytest.mark.slow
+def test_handicap_and_confirm_are_measured_at_their_largest(script):
+    """The quick form: both kinds of labels on a line, and a table."""
+    rows = [line.split(" | ") for line in script("scale", "--largest", "--quick").stdout.splitlines()[2:]]
+    assert [row[0].strip("| ") for row in rows] == [
+        *(f"{what}, noise {noise}" for noise in ("0", "0.05") for what in ("run", "confirm")),
+        "run, a table",
+    ]
+    assert all(float(row[4].split()[0]) >= 0 < int(row[-1].strip("| ")) for row in rows)
 
 
 @pytest.mark.slow

@@ -117,24 +117,25 @@ def forgetful(self, m, block):
     self.scanned += block.scanned - len(block.losses)
 
 
-def by_estimate(self):
+def by_estimate(self, m, block):
     """Whoever looks worse by a few errors is taken to be worse."""
-    return np.where(self.scores > self.scores.min() + 3, np.inf, 0.0)
+    SETTLE(self, m, block)
+    self.mean = np.where(self.scores > self.scores.min() + 3, np.inf, 0.0)
 
 
 @pytest.mark.claim("handicap")
 @pytest.mark.mutant
 @pytest.mark.parametrize(
-    ("name", "mutant", "world"),
+    ("mutant", "world"),
     [
-        ("settle", generous, "a tie, the better one"),
-        ("settle", forgetful, "rare disagreement, the preferred one"),
-        ("_mean", by_estimate, "a tie, the better one"),
+        (generous, "a tie, the better one"),
+        (forgetful, "rare disagreement, the preferred one"),
+        (by_estimate, "a tie, the better one"),
     ],
     ids=["acceptance at 1.5 theta", "unasked items forgotten", "a point estimate"],
 )
-def test_wrong_bets_are_noticed(name, mutant, world, alarm, monkeypatch, request, record_property):
-    monkeypatch.setattr(Bets, name, mutant)
+def test_wrong_bets_are_noticed(mutant, world, alarm, monkeypatch, request, record_property):
+    monkeypatch.setattr(Bets, "settle", mutant)
     promise = Promise(BETA, RUNS, alarm)
     dropped(runs(WORLDS[world], request.node.name), WORLDS[world].ideal, promise)
     record_property("power", promise.told("labs drop the ideal answer"))

@@ -353,11 +353,19 @@ def _say_table(start: _Start) -> None:
         _line(f"Left alone: {_some(found.others)}.")
 
 
+<<<<<<< HEAD
 def _say_alike(groups: list[list[str]], table: Path | None) -> None:
+=======
+_ALIKE = 3  # groups of models, and models of a group, that are named
+
+
+def _say_alike(groups: list[list[str]], table: Path) -> None:
+>>>>>>> wip
     """Models that may be one model: only whoever made them knows."""
-    names = "; ".join(listing(group[:_FEW], len(group)) for group in groups[:_FEW])
+    names = "; ".join(listing(group[:_ALIKE], len(group)) for group in groups[:_ALIKE])
+    more = f"; and {count(len(groups) - _ALIKE, 'more group')}" if len(groups) > _ALIKE else ""
     _line(
-        f"The same on every item of {table}: {names}. If that is one model, leave all but one out (--leave-out "
+        f"The same on every item of {table}: {names}{more}. If that is one model, leave all but one out (--leave-out "
         f"{groups[0][-1]}); if not, a run may end with both, and says so."
     )
 

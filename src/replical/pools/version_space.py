@@ -180,6 +180,15 @@ class VersionSpace:
         counts[np.arange(len(items)), codes] = self._weights[items]
         return counts
 
+    def contradicted(self, items: Indices, codes: Indices, survivors: Indices | None = None) -> NDArray[np.int64]:
+        """How many of the labels `codes`, one for each of `items`, each of some `survivors` contradicts, or of all."""
+        among = self.indices if survivors is None else survivors
+        if len(items) == 0:
+            return np.zeros(len(among), dtype=np.int64)
+        counts = np.zeros((len(items), self._labels), dtype=np.int64)
+        counts[np.arange(len(items)), codes] = 1
+        return self.predictions.errors(items, counts, among)
+
     def distances(self, h: int) -> NDArray[np.int64]:
         """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
         items = np.flatnonzero(self._weights)

@@ -24,6 +24,7 @@ from replical import (
     plan,
 )
 from replical.learners.handicap import handicaps as handicaps_module
+from replical.learners.handicap import learner as learner_module
 from replical.learners.handicap.handicaps import UNIT, best_slope, by_exponentials, by_order, separate
 from support import reference
 from support.predictions import tables
@@ -182,3 +183,36 @@ def test_a_cover_of_thresholds_takes_the_longest_steps():
         members = Handicaps.cover(C, items, radius=0.04, shared=SharedRandomness(f"steps {seed}")).values
         assert set(np.diff(members)[1:-1].tolist()) == {81}
         assert len(members) <= 14
+
+
+@given(tables(), st.booleans(), st.data())
+@settings(max_examples=60)
+def test_differences_are_those_on_every_item_for_which_both_were_in_the_set(run, noiseless, data):
+    """Whoever left together is counted at once, errors and what nobody can label; here it is done item by item."""
+    labels, codes, truth, seed = run
+    seen = []
+
+    class Seeing(learner_module.History):
+        def add(self, S, block, observation):
+            super().add(S, block, observation)
+            seen.append((self, S, block))
+
+    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=labels)
+    if noiseless:
+        truth = codes[data.draw(st.integers(0, len(codes) - 1))]
+    skipped = np.flatnonzero(np.random.default_rng(seed).random(len(truth)) < 0.2)
+    pool = Pool(C, np.array(labels)[codes].T, PrivateRandomness.simulated("counts", seed)).without(skipped)
+    made = plan("handicap", C, epsilon=0.3, delta=0.1, rho=0.4, pool="finite", **({"nu": 0} if noiseless else {}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learner_module, "History", Seeing)
+        result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), SharedRandomness(f"{seed}"))
+    for h in [result.hypothesis] if seen else []:
+        counts = {g: [0, 0, 0] for g in range(len(codes))}
+        for _, S, block in seen:
+            at = S.indices.tolist().index(h)
+            Z = [row[at] - row for row in block.losses] + [1 * (says != says[at]) for says in block.disputed]
+            for place, g in enumerate(S.indices.tolist()):
+                for each in [int(z[place]) for z in Z] + [0] * (block.scanned - len(Z)):
+                    counts[g][each] += 1
+        found = seen[-1][0].against(h, np.arange(len(codes))).counts
+        assert found.T.tolist() == list(counts.values())

@@ -26,6 +26,8 @@ from replical.pools.version_space import VersionSpace
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_AT_ONCE = 2**14  # members whose bets are settled together: so many stay in the cache
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Observation:
@@ -62,7 +64,7 @@ class Block:
     """
 
     scanned: int
-    losses: NDArray[np.int32]
+    losses: NDArray[np.signedinteger]
     disputed: NDArray[np.uint16]
 
     @classmethod
@@ -76,9 +78,10 @@ class Block:
             for said, code in zip(says, observation.codes.tolist(), strict=True)
         ]
         unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
+        kind: type[np.signedinteger] = np.int8 if losses is None else np.int32
         return cls(
             scanned=observation.scanned,
-            losses=np.array(lost, dtype=np.int32).reshape(-1, S.size),
+            losses=np.array(lost, dtype=kind).reshape(-1, S.size),
             disputed=np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size),
         )
 
@@ -108,7 +111,7 @@ class Bets:
         self.lost = np.zeros(len(c), dtype=np.int64)
         self.wealth = np.ones((len(stakes), len(c)))
         self.scanned = 0
-        self.mean, self.most = self._mean(), np.ones(len(c))
+        self.mean, self.most = _mean(self.wealth), np.ones(len(c))
 
     @property
     def scores(self) -> Floats:
@@ -127,36 +130,34 @@ class Bets:
 
     def settle(self, m: int, block: Block) -> None:
         """Settle every member's bet against the favourite `m` on a block of items."""
-        theta = (self.c - self.c[m]) / UNIT
-        ahead = bool((theta < 0).any())  # a stake on a difference below 0 is smaller, so that no bet loses everything
-        quiet = block.scanned - len(block.losses) - len(block.disputed)
-        gaps = [theta - (losses[m] - losses) / self._unit for losses in block.losses]
-        gaps += [theta - (codes != codes[m]) for codes in block.disputed]
-        for row, stake in enumerate(self._stakes):
-            staked = np.where(theta < 0, stake / (1 - theta), stake) if ahead else stake
-            if quiet:
-                self.wealth[row] *= power(1 + staked * theta, quiet)
-            for gap in gaps:
-                factor = staked * gap
-                factor += 1
-                self.wealth[row] *= factor
-        self.lost += block.losses.sum(axis=0)
+        for start in range(0, len(self.c), _AT_ONCE):
+            self._settle(m, block, slice(start, start + _AT_ONCE))
         self.scanned += block.scanned
-        self.mean = self._mean()
-        np.maximum(self.most, self.mean, out=self.most)
 
-    def _mean(self) -> Floats:
-        total: Floats = self.wealth[0].copy()
-        for wealth in self.wealth[1:]:
-            total += wealth
-        total /= len(self._stakes)
-        return total
+    def _settle(self, m: int, block: Block, part: slice) -> None:
+        """The same for a part of the members."""
+        theta = (self.c[part] - self.c[m]) / UNIT
+        ahead = np.flatnonzero(theta < 0)  # a stake on a difference below 0 is smaller, so that no bet loses everything
+        quiet = block.scanned - len(block.losses) - len(block.disputed)
+        gaps = [theta - (losses[m] - losses[part]) / self._unit for losses in block.losses]
+        gaps += [theta - (codes[part] != codes[m]) for codes in block.disputed]
+        for stake, row in zip(self._stakes, self.wealth, strict=True):
+            wealth, less = row[part], stake / (1 - theta[ahead])
+            if quiet:
+                wealth *= power(_factor(stake, theta, ahead, less), quiet)
+            for gap in gaps:
+                wealth *= _factor(stake, gap, ahead, less)
+        for losses in block.losses:
+            self.lost[part] += losses[part]
+        self.mean[part] = mean = _mean(self.wealth[:, part])
+        np.maximum(self.most[part], mean, out=self.most[part])
 
     def keep(self, mask: Mask) -> None:
         """Forget whoever left S."""
         if not mask.all():
-            self.c, self.places, self.lost = self.c[mask], self.places[mask], self.lost[mask]
-            self.mean, self.most, self.wealth = self.mean[mask], self.most[mask], self.wealth[:, mask]
+            kept = np.flatnonzero(mask)
+            self.c, self.places, self.lost = self.c[kept], self.places[kept], self.lost[kept]
+            self.mean, self.most, self.wealth = self.mean[kept], self.most[kept], self.wealth.take(kept, axis=1)
 
     def arrays(self) -> State:
         """Everything a run needs to go on later."""
@@ -169,7 +170,7 @@ class Bets:
             check_array(kept[name], array.shape, array.dtype).copy()
             for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
         )
-        self.mean = self._mean()
+        self.mean = _mean(self.wealth)
         self.scanned = int(check_array(kept["scanned"], (), np.int64))
 
 
@@ -203,6 +204,25 @@ class Accounts:
         self.counts[0, columns] -= 1
         self.counts[self._rows[differences + self._unit], columns] += 1
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.counts.shape[1]
+
+    def kinds(self) -> tuple[Accounts, Indices]:
+        """Those of which no two are equal, and which of them each is."""
+        key, room = np.zeros(self.size, dtype=np.int64), 1
+        for row in self.counts:
+            span = int(row.max(initial=0)) + 1
+            room *= span
+            key = key * span + row
+        if room >= 2**63:
+            return self, np.arange(self.size)
+        _, first, kinds = np.unique(key, return_index=True, return_inverse=True)
+        some = Accounts(0, self.differences)
+        some.counts = self.counts[:, first]
+        return some, kinds
+
     def reach(self, x: Decimal, enough: Decimal) -> Mask:
         """Whose bet that the difference has a mean below x holds `enough`."""
         return _fixed_bets(x, self.values).reach(self.counts, enough)
@@ -211,6 +231,24 @@ class Accounts:
 @cache
 def _fixed_bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
     return accepting(x, STAKES, values)
+
+
+def _mean(wealth: Floats) -> Floats:
+    """Over the stakes, added up in their order."""
+    total: Floats = wealth[0].copy()
+    for each in wealth[1:]:
+        total += each
+    total /= len(wealth)
+    return total
+
+
+def _factor(stake: float, gap: Floats, some: Indices, less: Floats) -> Floats:
+    """By what wealth is multiplied: 1 and the gap times the stake, which is `less` for `some`."""
+    factor: Floats = stake * gap
+    if len(some):
+        factor[some] = less * gap[some]
+    factor += 1
+    return factor
 
 
 def power(x: Floats, exponent: int) -> Floats:

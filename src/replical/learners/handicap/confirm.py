@@ -10,7 +10,7 @@ Reference: ours (docs/claims/confirm.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from replical.bounds.betting import Bets, accepting, rejecting
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
+from replical.classes.predictions.base import Predictions
+from replical.classes.predictions.line import LinePredictions
 from replical.classes.prior import UNIFORM
 from replical.core.exact import check_between, decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
@@ -121,8 +123,13 @@ class Confirm:
         The result's ``confirmation`` says the outcome, ``V`` holds the answer and the rivals that are not done,
         ``conditions`` whether enough items were labelled.
         """
-        plan, S, blocks = self.plan, pool.version_space(), pool.blocks()
+        plan, whole, blocks = self.plan, pool.version_space(), pool.blocks()
         m, wagers, asked, scanned = int(self.h), Wagers(self.plan), 0, 0
+        others = np.delete(whole.indices, m)
+        starts = _starts(whole.predictions, others)  # one rival bets for all that say the same about every item
+        copies = np.ones(plan.n, dtype=np.int64)
+        copies[others[starts]] = np.diff(starts, append=len(others))
+        S = whole.restrict(np.union1d(others[starts], [m]))
         while True:
             rivals = S.indices[S.indices != m]
             if wagers.refuted or len(rivals) == 0:
@@ -134,9 +141,12 @@ class Confirm:
             if query.scanned == 0:  # the pool is used up
                 break
             asked, scanned = asked + query.total, scanned + query.scanned
+            query = replace(query, survivors=int(copies[S.indices].sum()))
             answers = (yield query) if query.total else None
             wagers.settle(S.indices, m, o, Block.of(S, _observation(query, answers), plan.losses))
             S = S.keep((S.indices == m) | ~wagers.won(S.indices))
+        left = np.repeat(np.isin(others[starts], rivals), copies[others[starts]])
+        V = whole.keep(np.insert(left, m, True))
         labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
         outcome: Outcome = (
             "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
@@ -150,15 +160,22 @@ class Confirm:
             asked=asked,
             scanned=scanned,
             unlabelled=blocks.unlabelled,
-            rivals=len(rivals),
+            rivals=V.size - 1,
         )
         return Result(
             hypothesis=m,
             unrounded=m,
-            V=S,
+            V=V,
             conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
             confirmation=confirmation,
         )
+
+
+def _starts(predictions: Predictions, others: Indices) -> Indices:
+    """Where in `others` stretches begin whose members say the same: on a line they are found, else each is its own."""
+    if isinstance(predictions, LinePredictions):
+        return predictions.starts(others)
+    return np.arange(len(others))
 
 
 def _observation(query: Query, answers: Answers | None) -> Observation:

@@ -124,6 +124,7 @@ class Handicap:
             m = int(np.count_nonzero(stays[:m]))
             S = S.keep(stays)
             bets.keep(stays)
+            history.keep(stays)
             m = bets.lead(m, plan.patience(int(S.indices[m])))
         proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe)
         return Result(
@@ -148,7 +149,7 @@ def _restore(
         if not 0 <= m < len(kept["S"]) or asked < 0:
             raise ValueError("no favourite of these survivors")
         bets.restore(kept, mask)
-        history.restore(kept)
+        history.restore(kept, mask)
         labels.restore(kept)
         blocks.go_to((at, unlabelled))
     except (KeyError, IndexError, TypeError) as error:

@@ -112,20 +112,29 @@ class History:
     def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
         self.whole, self._plan = S, plan
         self._blocks: list[Observation] = []
-        self._columns = np.arange(S.size)  # of S, among all candidates
-        self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
+        self.columns = np.arange(S.size)  # of S, among all candidates
+        self._left = np.zeros(S.size, dtype=np.int64)  # blocks that each has seen who left S
         self._first = Accounts(S.size, plan.differences)  # of the first of a public order
 
     def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
         """A block in which S was compared."""
         self._blocks.append(observation)
-        if S.size < len(self._columns):  # it only ever shrinks
-            self._columns = np.searchsorted(self.whole.indices, S.indices)
-        columns = self._columns
-        self._last[columns] = len(self._blocks)
         f = self._plan.favourite
         if f is not None and f in S.indices:
-            self._first.add(columns, int(np.searchsorted(S.indices, f)), block)
+            self._first.add(self.columns, int(np.searchsorted(S.indices, f)), block)
+
+    def keep(self, mask: Mask) -> None:
+        """Go on with those marked alone."""
+        if not mask.all():
+            self._left[self.columns[~mask]] = len(self._blocks)
+            self.columns = self.columns[mask]
+
+    @property
+    def _last(self) -> Indices:
+        """Blocks that each has seen."""
+        last = self._left.copy()
+        last[self.columns] = len(self._blocks)
+        return last
 
     def arrays(self) -> State:
         """Everything a run needs to go on later: blocks one after another, with how long each is."""
@@ -141,8 +150,8 @@ class History:
             "first": self._first.counts,
         } | parts
 
-    def restore(self, kept: State) -> None:
-        """Go on with what was kept; `ValueError` if nobody can have kept that."""
+    def restore(self, kept: State, mask: Mask) -> None:
+        """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
         blocks = kept["blocks"]
         scanned, labelled, unknown = check_array(blocks, (len(blocks), 3), np.int64).T.tolist()
         items, codes = (
@@ -154,23 +163,39 @@ class History:
             Observation(scanned=count, items=some, codes=labels, unknown=others)
             for count, some, labels, others in zip(scanned, items[:-1], codes[:-1], unlabelled[:-1], strict=True)
         ]
-        self._last = check_array(kept["last"], self._last.shape, np.int64).copy()
+        self._left = check_array(kept["last"], self._left.shape, np.int64).copy()
+        self.columns = self.columns[mask]
         self._first.counts = check_array(kept["first"], self._first.counts.shape, np.int64).copy()
 
-    def against(self, h: int, survivors: Indices | None = None) -> Accounts:
-        """The differences between the losses of `h` and of everyone, on the items for which they were in S.
-
-        Where `survivors` are given, of these columns alone: they were in S for all of them.
-        """
-        accounts = Accounts(self.whole.size, self._plan.differences)
-        for number, observation in enumerate(self._blocks, 1):
-            columns = np.flatnonzero(self._last >= number) if survivors is None else survivors
-            S = self.whole.restrict(self.whole.indices[columns])
-            accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
+    def against(self, h: int, columns: Indices) -> Accounts:
+        """The differences between the losses of `h` and of those at `columns`, on the items for which each was in S."""
+        accounts, seen = Accounts(len(columns), self._plan.differences), self._last[columns]
+        members, predictions = self.whole.indices[columns], self.whole.predictions
+        if self._plan.losses is not None:
+            for number, observation in enumerate(self._blocks, 1):
+                some = np.flatnonzero(seen >= number)
+                S = self.whole.restrict(members[some])
+                accounts.add(some, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
+            return accounts
+        kept = self.arrays()
+        items, codes, unknown = kept["items"], kept["codes"], kept["unknown"]
+        wrong, says = predictions.codes(h, items) != codes, predictions.codes(h, unknown).astype(np.int64)
+        for blocks in np.unique(seen).tolist():  # errors of all who left S at the same time are counted at once
+            some = np.flatnonzero(seen == blocks)
+            scanned, labelled, others = kept["blocks"][:blocks].sum(axis=0).tolist()
+            right, lost = np.flatnonzero(~wrong[:labelled]), np.flatnonzero(wrong[:labelled])
+            minus = self.whole.contradicted(items[right], codes[right], members[some])
+            plus = len(lost) - self.whole.contradicted(items[lost], codes[lost], members[some])
+            plus += self.whole.contradicted(unknown[:others], says[:others], members[some])
+            accounts.counts[:, some] = scanned - plus - minus, plus, minus
         return accounts
 
     def least(self) -> VersionSpace:
         """Who lost least on all items that were labelled, in S or not."""
+        if self._plan.losses is None:
+            kept = self.arrays()
+            lost = self.whole.contradicted(kept["items"], kept["codes"])
+            return self.whole.keep(lost == lost.min())
         lost = np.zeros(self.whole.size, dtype=np.int64)
         for observation in self._blocks:
             lost += Block.of(self.whole, observation, self._plan.losses).losses.sum(axis=0)
@@ -178,14 +203,15 @@ class History:
 
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
-        accounts, plan = self.against(h), self._plan
-        column = int(np.searchsorted(self.whole.indices, h))
-        gaps = units - units[column]
+        plan, whole = self._plan, self.whole
+        accounts, kinds = self.against(h, np.arange(whole.size)).kinds()
+        gaps = np.zeros(accounts.size, dtype=np.int64)
+        behind = units - units[np.searchsorted(whole.indices, h)]
+        np.maximum.at(gaps, kinds, behind)  # of those with equal accounts whoever is farthest behind decides
 
         def holds(k: int) -> bool:
             x = plan.epsilon * k / STEPS
             allowed = gaps <= int(x * UNIT)
-            allowed[column] = True
             return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
 
         with decimals():
@@ -249,8 +275,7 @@ def conclude(
     shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
-    columns = np.searchsorted(history.whole.indices, S.indices)
-    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h, columns).counts[:, columns])
+    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h, history.columns).counts)
     proof = HandicapProof(
         certified=certified,
         doubt=_doubt(bets, m, beta) if shown else 1.0,
