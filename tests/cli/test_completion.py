@@ -117,7 +117,7 @@ def test_in_bash(tmp_path):
     script = f"""
         eval "$({ASKED}=source_bash replical)"
         complete -p replical
-        COMP_WORDS=(replical journal show e); COMP_CWORD=2; _replical_completion replical; echo "${{COMPREPLY[*]}}"
+        COMP_WORDS=(replical journal e); COMP_CWORD=2; _replical_completion replical; echo "${{COMPREPLY[*]}}"
     """
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run([bash, "--norc", "-c", script], env=environment, capture_output=True, text=True, check=True)

@@ -353,14 +353,10 @@ def _say_table(start: _Start) -> None:
         _line(f"Left alone: {_some(found.others)}.")
 
 
-<<<<<<< HEAD
-def _say_alike(groups: list[list[str]], table: Path | None) -> None:
-=======
 _ALIKE = 3  # groups of models, and models of a group, that are named
 
 
-def _say_alike(groups: list[list[str]], table: Path) -> None:
->>>>>>> wip
+def _say_alike(groups: list[list[str]], table: Path | None) -> None:
     """Models that may be one model: only whoever made them knows."""
     names = "; ".join(listing(group[:_ALIKE], len(group)) for group in groups[:_ALIKE])
     more = f"; and {count(len(groups) - _ALIKE, 'more group')}" if len(groups) > _ALIKE else ""
