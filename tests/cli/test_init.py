@@ -108,6 +108,17 @@ def test_models_that_abstain_have_a_price(table, command):
     assert Protocol.read(Path("other.toml")).content["labels"]["values"] == ["yes", "no"]
 
 
+@pytest.mark.parametrize(("word", "abstain"), [("unsure", "unsure"), ("9", 9)])
+@pytest.mark.parametrize("more", [(), ("--label-values", "0,1")])
+def test_labels_stay_numbers_beside_what_models_say_that_abstain(tmp_path, monkeypatch, command, word, abstain, more):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(f"id,m1,m2,label\n1,0,1,0\n2,{word},1,1\n3,1,0,1\n")
+    code, _, err = command("init", "--pool", "mine.csv", "--abstain", word, "--price", ".1", *more)
+    assert code == 0, err
+    labels = Protocol.read(Path("protocol.toml")).content["labels"]
+    assert labels == {"values": [0, 1], "abstain": abstain, "price": 0.1}
+
+
 def test_flags_are_taken(table, command):
     words = ["--epsilon", ".1", "--rho", ".2", "--delta", ".01", "--nu", "0", "--labs", "3", "--seed", "drawn now",
              "--label-values", "yes,no", "--leave-out", "m3", "--title", "Mine", "--out", "other.toml"]  # fmt: skip

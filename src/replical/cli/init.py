@@ -283,8 +283,10 @@ def _read_table(
             progress=update,
         )
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    labels = tuple(value for value in found.values if abstain is None or str(value) != abstain)
-    return _Start(section, labels, table, found)
+    if abstain is None:
+        return _Start(section, found.values, table, found)
+    left = tuple(value for value in found.values if str(value) != abstain)
+    return _Start(section, label_values(label_text(left)), table, found)  # beside a word even numbers are read as texts
 
 
 def _table(pool: Path | None) -> Path:
