@@ -116,7 +116,10 @@ def main() -> int:
         words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "a.db", "--out", "a.json"]
         started = time.monotonic()
         server = subprocess.Popen(
-            [sys.executable, "-m", "replical", *words, "--port", "0"], cwd=folder, stderr=subprocess.PIPE, text=True
+            [sys.executable, "-m", "replical", *words, "--page", "port=0"],
+            cwd=folder,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         assert server.stderr is not None
         try:

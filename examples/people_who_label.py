@@ -23,8 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 PUBLIC = 500  # rows that the models are fitted on; the lab has the others
 LEARNER = ["--epsilon", ".1", "--delta", ".05", "--rho", ".1"]
 LEARNER += ["--set", "batch=3", "--seed", "tutorial", "--title", "Even or odd?"]
-RUN = ["run", "protocol.toml", "--pool", "lab.parquet", "--ask", "page", "--show", "picture", "--media", "media"]
-RUN += ["--instructions", "rules.md", "--journal", "lab.db", "--out", "lab.json"]
+RUN = ["run", "protocol.toml", "--pool", "lab.parquet", "--ask", "page", "--show", "picture", "--page", "media=media"]
+RUN += ["--page", "instructions=rules.md", "--journal", "lab.db", "--out", "lab.json"]
 RULES = """# What to do
 
 Say whether the digit is **even** or **odd**.

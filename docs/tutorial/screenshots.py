@@ -54,7 +54,7 @@ def main() -> None:
 @contextlib.contextmanager
 def served(journal: str) -> Iterator[str]:
     """The command of the tutorial, with a journal and a port of its own; its address."""
-    words = [sys.executable, "-m", "replical", *RUN, "--journal", journal, "--port", "0"]
+    words = [sys.executable, "-m", "replical", *RUN, "--journal", journal, "--page", "port=0"]
     server = subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
         assert server.stderr is not None

@@ -1,10 +1,10 @@
 """Active learning whose answer another lab can reproduce.
 
 `plan` makes the numbers of a learner, `learner_for` the learner, `learn` runs it on a `Pool` with any labels; `audit` counts
-how often two labs agree; `confirm` checks an answer that somebody else has found. A real lab publishes a `Protocol`, reads
-its items with `read_pool`, keeps labels in a `Journal` and runs a `Session`. Classes of hypotheses: `Thresholds`,
-`Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind; `Linear` (half-spaces)
-is learned by `Lattice` with the numbers of `lattice_plan`.
+how often two labs agree; `confirm` checks an answer that somebody else has found. A real lab publishes a `Protocol` and
+runs it with `run`: its items and whoever labels go in, a `Journal` of all labels and a certificate come out (`Session` and
+`read_pool` are its parts). Classes of hypotheses: `Thresholds`, `Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and
+`PredictionTable` for models of any kind; `Linear` (half-spaces) is learned by `Lattice` with the numbers of `lattice_plan`.
 
 Names are loaded when they are first used: ``import replical`` costs next to nothing.
 """
@@ -67,6 +67,7 @@ _HOMES = {
     "predict_agreement": "worlds.forecast",
     "read_pool": "lab.tables",
     "read_rule": "lab.certificate.rule",
+    "run": "lab.run",
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta",
     "trusting_sizes": "core.files",
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     from replical.lab.certificate.rule import read_rule as read_rule
     from replical.lab.journal.journal import Journal as Journal
     from replical.lab.protocol import Protocol as Protocol
+    from replical.lab.run import run as run
     from replical.lab.sessions.session import Session as Session
     from replical.lab.shards import write_shards as write_shards
     from replical.lab.tables import read_pool as read_pool

@@ -141,6 +141,14 @@ RETIRED: dict[str, str] = {
     "replical confirm": "type replical lab confirm",
     "replical release": "type replical lab release",
     "replical keys": "type replical lab keys",
+    "--votes": "write --page votes=NUMBER",
+    "--host": "write --page host=ADDRESS",
+    "--port": "write --page port=NUMBER",
+    "--media": "write --page media=FOLDER",
+    "--instructions": "write --page instructions=FILE",
+    "--people": "write --page people=FILE",
+    "--no-token": "write --page token=no",
+    "--proxy": "write --page proxy=ADDRESS",
 }
 
 

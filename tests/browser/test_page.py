@@ -83,7 +83,7 @@ def test_three_people_one_of_them_killed(files):
     table = pq.read_table(files / "pool.parquet")
     truth = dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True))
     words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--show", "text", "--journal", "page.db", "--out",
-             "page.json", "--port", "0", "--truths", "0", "--instructions", "rules.md"]  # fmt: skip
+             "page.json", "--page", "port=0", "--truths", "0", "--page", "instructions=rules.md"]  # fmt: skip
     with served(files, *words) as (server, url):
         with browsers() as window, ThreadPoolExecutor(3) as crowd:
             ann, bob, cat = people = [window(), window(phone=True), window(dark=True)]
@@ -149,7 +149,7 @@ def truth(tmp_path):
 @pytest.mark.slow
 def test_the_page_says_about_how_many_labels_are_left(tmp_path, truth):
     """At once, by the forecast, and by the labels once sixteen are known; it reads as a rounded count and nothing else."""
-    words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "a.db", "--out", "a.json", "--port", "0",
+    words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "a.db", "--out", "a.json", "--page", "port=0",
              "--truths", "1"]  # fmt: skip
     with served(tmp_path, *words) as (_, url):
         with browsers() as window:
@@ -183,7 +183,7 @@ def test_a_page_elsewhere_says_about_how_many_are_left(tmp_path, truth):
     run = subprocess.Popen([sys.executable, "-m", "replical", *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     try:
         assert any(line.startswith("Waiting for labels") for line in run.stderr)
-        with served(tmp_path, "label", "a.db", "--port", "0") as (_, url), browsers() as window:
+        with served(tmp_path, "label", "a.db", "--page", "port=0") as (_, url), browsers() as window:
             ann = window()
             ann.open(url)
             said = ann.until(COUNT)

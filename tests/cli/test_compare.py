@@ -3,12 +3,14 @@
 import copy
 import json
 import types
+from collections import Counter
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from replical.cli import main
+from replical.lab import protocol as protocols
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import (
     summary,
@@ -16,7 +18,7 @@ from replical.lab.certificate.file import (
 )
 from replical.lab.protocol import Protocol
 from support.certificates import resealed
-from support.lab import Run, content, world
+from support.lab import Run, content, world, write_csv
 
 
 @pytest.fixture(scope="module")
@@ -214,3 +216,36 @@ def test_a_warning_changes_no_exit_code(tmp_path, capsys):
     assert "Warning: the pools look as if they came from different distributions" in told.err.replace("\n", " ")
     assert code == 0
     assert "Identical: yes if x >= 100 else no alone is left in both labs." in told.out
+
+
+def test_class_and_plan_are_made_once_in_a_command(tmp_path, monkeypatch, command):
+    """However many files hold the protocol: it may be a class of a million hypotheses."""
+    made = Counter()
+
+    def counting(what):
+        real = getattr(protocols, what)
+
+        def call(*values, **options):
+            made[what] += 1
+            return real(*values, **options)
+
+        monkeypatch.setattr(protocols, what, call)
+
+    counting("recipe_of")
+    counting("plan")
+    (tmp_path / "p.toml").write_text(Protocol.of(content(batch=24)).toml())
+    files = []
+    for number in (1, 2):
+        table, journal, out = (tmp_path / f"{number}.{kind}" for kind in ("csv", "db", "json"))
+        write_csv(table, world(seed=number, items=300))
+        made.clear()
+        words = ["--pool", table, "--journal", journal, "--labels", f"{table}:truth", "--out", out]
+        assert command("run", tmp_path / "p.toml", *words)[0] == 0
+        assert made == {"recipe_of": 1, "plan": 1}
+        files.append(out)
+    made.clear()
+    assert command("compare", *files)[0] in (0, 1, 4)
+    assert made == {"recipe_of": 1, "plan": 1}
+    made.clear()
+    assert command("verify", files[1], "--pool", table, "--journal", journal)[0] == 0
+    assert made == {"recipe_of": 1, "plan": 1}

@@ -5,11 +5,13 @@ import re
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from replical.cli.commands import GROUPS
+from replical.lab.certificate.file import read
 from support.lab import world
 from support.outputs import PAGE, write_tables, written
 from support.paths import ROOT
@@ -149,8 +151,12 @@ def test_a_raw_table_leads_to_a_proof(tmp_path, monkeypatch, command):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs/how-to/from-a-table-to-a-proof.md").read_text("utf-8")
-    exec(compile(re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1), "page", "exec"), {})
+    tables, in_python = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(tables, "page", "exec"), {})
     done = [(name_of(words), *command(*words)) for words, _ in shown(page)]
+    exec(compile(in_python, "page", "exec"), names := {})
+    assert names["ended"].open == []
+    assert read(Path("python.json")) == names["ended"].certificate
     assert [name for name, *_ in done] == [
         "data candidates", "init", "data predict", "data predict", "run", "run", "compare",
     ]  # fmt: skip

@@ -95,7 +95,7 @@ def test_the_files_of_the_tutorial_are_there_and_its_command_serves_pictures(tmp
     assert "\npython examples/people_who_label.py\ncd examples/out/people_who_label\n" in tutorial
     assert "\nexamples/out/\n" in (ROOT / ".gitignore").read_text()
     assert f"\n{serve}\n" in tutorial
-    command = [sys.executable, "-m", *shlex.split(serve), "--port", "0", "--truths", "0"]
+    command = [sys.executable, "-m", *shlex.split(serve), "--page", "port=0", "--truths", "0"]
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         told = [server.stderr.readline()]

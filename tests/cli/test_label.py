@@ -56,7 +56,7 @@ def test_a_number_that_is_no_label_is_not_taken_for_a_place(folder, monkeypatch,
 @pytest.mark.parametrize("port", ["99999", "-5", "65536"])
 def test_a_port_that_cannot_be(folder, port, capsys):
     pytest.importorskip("starlette")
-    assert main([*RUN, "--ask", "page", "--port", port]) == 2
+    assert main([*RUN, "--ask", "page", "--page", f"port={port}"]) == 2
     assert f"a port is a number from 0 to 65535, got {port}" in capsys.readouterr().err
 
 
@@ -92,12 +92,12 @@ def test_the_address_has_a_token_on_this_machine_too(folder, page, capsys):
     first = re.search(r"Label at http://127\.0\.0\.1:8765/\?token=(\S{32})\n", told(capsys))[1]
     assert call(page.app, "/")[0] == call(page.app, "/api/join", {"name": "eve"})[0] == 403
     assert call(page.app, "/", query=f"token={first}".encode())[0] == 303
-    assert main([*RUN, "--ask", "page", "--host", "0.0.0.0"]) == 3
+    assert main([*RUN, "--ask", "page", "--page", "host=0.0.0.0"]) == 3
     assert f"?token={first}\n" in told(capsys), "people keep their address when the page is served again"
 
 
 def test_without_a_token_if_asked_for(folder, page, capsys):
-    assert main([*RUN, "--ask", "page", "--no-token"]) == 3
+    assert main([*RUN, "--ask", "page", "--page", "token=no"]) == 3
     assert "Label at http://127.0.0.1:8765/\n" in told(capsys)
     assert call(page.app, "/")[0] == 200
     assert call(page.app, "/", headers={"host": "evil.example"})[0] == 403
@@ -106,15 +106,27 @@ def test_without_a_token_if_asked_for(folder, page, capsys):
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--no-token", "--host", "0.0.0.0"], "--no-token is for a page on this machine alone"),
-        (["--no-token", "--proxy", "127.0.0.1"], "--no-token is for a page on this machine alone"),
-        (["--host", "example"], "--host must be an address such as 127.0.0.1 or 0.0.0.0, got 'example'"),
-        (["--proxy", "nginx"], "--proxy must be an address such as 127.0.0.1 or 0.0.0.0, got 'nginx'"),
-        (["--people", "none.txt"], "cannot read the people none.txt"),
-        (["--people", "long.txt"], "a name has at most 80 letters"),
-        (["--people", "twice.txt"], "twice.txt: 'Ann' and 'ann' look like one person: change one of them"),
-        (["--people", "vote.txt"], "vote.txt: vote cannot be a name here"),
-        (["--people", "two.txt", "--votes", "3"], "--votes 3 needs as many people at least, two.txt names 2"),
+        (["--page", "token=no", "--page", "host=0.0.0.0"], "--page token=no is for a page on this machine alone"),
+        (["--page", "token=no", "--page", "proxy=127.0.0.1"], "--page token=no is for a page on this machine alone"),
+        (["--page", "host=example"], "--page host must be an address such as 127.0.0.1 or 0.0.0.0, got 'example'"),
+        (["--page", "proxy=nginx"], "--page proxy must be an address such as 127.0.0.1 or 0.0.0.0, got 'nginx'"),
+        (["--page", "people=none.txt"], "cannot read the people none.txt"),
+        (["--page", "people=long.txt"], "a name has at most 80 letters"),
+        (["--page", "people=twice.txt"], "twice.txt: 'Ann' and 'ann' look like one person: change one of them"),
+        (["--page", "people=vote.txt"], "vote.txt: vote cannot be a name here"),
+        (
+            ["--page", "people=two.txt", "--page", "votes=3"],
+            "--page votes=3 needs as many people at least, two.txt names 2",
+        ),
+        (["--page", "prot=80"], "--page has no key 'prot': did you mean port?"),
+        (["--page", "Media=."], "--page has no key 'Media': did you mean media?"),
+        (["--page", "colour=red"], "its keys are votes, host, port, media, instructions, people, token, proxy"),
+        (["--page", "port"], "--page port=.. takes a whole number, got 'port'"),
+        (["--page", "media="], "--page media=.. takes a folder, got 'media='"),
+        (["--page", "port=high"], "--page port=.. takes a whole number, got 'port=high'"),
+        (["--page", "votes=2"], "votes must be an odd number, so that they decide, got 2"),
+        (["--page", "token=off"], "--page token=.. takes yes or no, got 'token=off'"),
+        (["--page", "port=1", "--page", "port=2"], "--page gives port twice: leave one of them out"),
     ],
 )
 def test_what_a_page_cannot_be(folder, page, capsys, words, why):
@@ -128,14 +140,14 @@ def test_what_a_page_cannot_be(folder, page, capsys, words, why):
 
 def test_people_by_their_links(folder, page, capsys):
     (folder / "people.txt").write_text("Ann\nBob Ö\n", encoding="utf-8")
-    assert main([*RUN, "--ask", "page", "--people", "people.txt", "--votes", "1"]) == 3
+    assert main([*RUN, "--ask", "page", "--page", "people=people.txt", "--page", "votes=1"]) == 3
     links = dict(re.findall(r"(.+) labels at http://127\.0\.0\.1:8765/\?person=(\S+)", said := told(capsys)))
     assert list(links) == ["Ann", "Bob Ö"]
     assert "token" not in said
     ann = Person(page.app)
     assert ann.get("/", query=f"person={links['Ann']}".encode())[0] == 303
     assert ann.post("/api/next")[0] == 200
-    assert main(["label", "a.db", "--invite", "Ann", "--port", "80"]) == 0
+    assert main(["label", "a.db", "--invite", "Ann", "--page", "port=80"]) == 0
     assert capsys.readouterr().out == f"http://127.0.0.1:80/?person={links['Ann']}\n"
     assert main(["label", "a.db", "--invite", "vote"]) == 2
     assert "--invite: vote cannot be a name here" in told(capsys)
@@ -143,7 +155,7 @@ def test_people_by_their_links(folder, page, capsys):
 
 def test_a_proxy_is_believed_where_it_is_named(folder, page):
     """`Secure` cookies behind TLS; nobody else may say that they came by TLS, or from where."""
-    assert main([*RUN, "--ask", "page", "--proxy", "127.0.0.1"]) == 3
+    assert main([*RUN, "--ask", "page", "--page", "proxy=127.0.0.1"]) == 3
     assert page.proxy == "127.0.0.1"
     for scheme, secure in (("http", False), ("https", True)):
         headers = call(page.app, "/", query=f"token={page.app._token}".encode(), scheme=scheme)[1]

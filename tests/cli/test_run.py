@@ -436,7 +436,7 @@ def test_a_batch_saved_with_semicolons_is_read(lab):
 @pytest.mark.parametrize("ask", ["file", "terminal", "page", "journal"])
 def test_a_column_that_is_not_there_is_named_before_anything_begins(lab, ask):
     lab.protocol(batch=5)
-    refused = lab.run("--ask", ask, "--show", "text,pictre", "--port", "0", code=2)
+    refused = lab.run("--ask", ask, "--show", "text,pictre", "--page", "port=0", code=2)
     assert refused["message"].startswith("small.csv has no column 'pictre'; it has id, text, truth, m0")
     assert not (lab.folder / "lab.db").exists()
 
@@ -444,7 +444,7 @@ def test_a_column_that_is_not_there_is_named_before_anything_begins(lab, ask):
 def test_the_page_of_a_run_elsewhere_names_it_too(lab):
     lab.protocol(batch=5)
     lab.run("--ask", "file", code=3)
-    lab("label", "lab.db", "--pool", "small.csv", "--show", "pictre", "--port", "0", code=2)
+    lab("label", "lab.db", "--pool", "small.csv", "--show", "pictre", "--page", "port=0", code=2)
     assert "small.csv has no column 'pictre'; it has id, text, truth, m0" in lab.err
 
 
@@ -463,16 +463,16 @@ def test_pictures_that_cannot_be_shown_are_warned_about(lab, monkeypatch):
         return [line for line in lab.err.splitlines() if line.startswith("The column")]
 
     assert told() == [
-        "The column picture names picture files, but no --media folder is given: people will see the names only.",
-        "The column sound names sound files, but no --media folder is given: people will see the names only.",
+        "The column picture names picture files, but no folder is given with --page media=FOLDER: people will see the names only.",
+        "The column sound names sound files, but no folder is given with --page media=FOLDER: people will see the names only.",
     ]
-    assert told("--media", ".")[0] == (
+    assert told("--page", "media=.")[0] == (
         "The column picture names picture files, but they are not in the folder .: people will see the names only."
     )
     (lab.folder / "digits").mkdir()
     for name in ("a.MP3", *names):
         (lab.folder / name).write_bytes(b"")
-    assert told("--media", ".") == []
+    assert told("--page", "media=.") == []
 
 
 def test_a_port_in_use_is_told_in_one_sentence(lab):
@@ -480,9 +480,9 @@ def test_a_port_in_use_is_told_in_one_sentence(lab):
     lab.protocol(batch=5)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = lab.run("--ask", "page", "--port", str(port), code=2)
+        refused = lab.run("--ask", "page", "--page", f"port={port}", code=2)
     assert refused["message"] == (
-        f"cannot listen on 127.0.0.1, port {port} (Address already in use): choose another with --port"
+        f"cannot listen on 127.0.0.1, port {port} (Address already in use): choose another with --page port=NUMBER"
     )
     assert "Errno" not in lab.err
 

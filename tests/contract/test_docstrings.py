@@ -23,6 +23,7 @@ from replical import errors
 from replical.bounds.ranks import AgreementBound
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.pool import LabPool
+from replical.lab.run import Run
 from replical.learners.plan import Condition, Number, Plan
 from replical.learners.result import Boosting, Confirmation, Round
 from replical.pools.pool import ExactPool
@@ -36,7 +37,8 @@ pytestmark = pytest.mark.nightly
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (
     AgreementBound, Answers, Boosting, Condition, Confirmation, Curve, DisagreementCoefficient, Event, ExactPool, Journal,
-    Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, ThetaBound,
+    Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Run,
+    ThetaBound,
 )  # fmt: skip
 
 

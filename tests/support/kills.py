@@ -286,7 +286,7 @@ def _at_page(lab, processes, said):
 
 def _start_beside(lab):
     run = start("-m", "replical", *lab.words, "--ask", "journal")
-    return [run, start("-m", "replical", "label", lab.path, "--port", "0")]
+    return [run, start("-m", "replical", "label", lab.path, "--page", "port=0")]
 
 
 WAYS = {
@@ -297,7 +297,7 @@ WAYS = {
         Way("labels from a column", lambda lab: [start("-m", "replical", *lab.words, *lab.column)], _from_column),
         Way("by file", _start_by_file, _by_file),
         Way("Label Studio", _start_label_studio, _by_file),
-        Way("page", _alone("--ask", "page", "--port", "0"), _at_page),
+        Way("page", _alone("--ask", "page", "--page", "port=0"), _at_page),
         Way("page beside the run", _start_beside, _at_page),
     )
 }

@@ -77,14 +77,23 @@ class Commands(TyperGroup):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The command that `args` name, or "No such command", in place of what stands for it in lists."""
+        """The command that `args` name, or "No such command", in place of what stands for it in lists.
+
+        What it makes of one protocol it makes once, however many files hold that.
+        """
         group = "" if ctx.parent is None else ctx.info_name
         if args[0] not in self.commands and (gone := remedy(f"replical {args[0]}")):
             raise BadUsage(f"No such command {args[0]!r}{gone}")
         if args[0] not in self.commands and group:
             raise BadUsage(f"No such command {args[0]!r}: replical {group} has {', '.join(self.commands)}")
         name, stand_in, rest = super().resolve_command(ctx, args)
-        return name, stand_in if name is None else load(*filter(None, (group, name))), rest
+        if name is None:
+            return name, stand_in, rest
+        if not group:
+            from replical.core.memory import remembering
+
+            ctx.with_resource(remembering())
+        return name, load(*filter(None, (group, name))), rest
 
 
 @contextmanager

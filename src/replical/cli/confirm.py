@@ -32,7 +32,7 @@ from replical.cli.labels import (
     source_of,
 )
 from replical.cli.output import answer, notes, number, progress, prose, whole
-from replical.cli.page import Host, Instructions, Media, NoToken, PageOptions, PeopleFile, Port, Proxy, Votes
+from replical.cli.page import PageWords
 from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
 from replical.core.text import confidence, count, plural
@@ -74,14 +74,7 @@ def confirm_command(
     batches: Batches = None,
     id_column: IdColumn = "id",
     annotator: Annotator = None,
-    votes: Votes = 1,
-    host: Host = "127.0.0.1",
-    port: Port = 8765,
-    media: Media = None,
-    instructions: Instructions = None,
-    people: PeopleFile = None,
-    no_token: NoToken = False,
-    proxy: Proxy = None,
+    page: PageWords = None,
     public: Public = None,
     truths: Annotated[
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
@@ -112,10 +105,6 @@ def confirm_command(
     else:
         with Journal(against_journal, write=False) as original:
             check_fresh(published, claim, lab, original)
-    page = PageOptions(
-        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
-        proxy=proxy,
-    )  # fmt: skip
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,

@@ -1,146 +1,21 @@
-"""What labs do beside running: registrations before the first label, keys to sign with, one private answer from votes."""
+"""What labs do beside running: keys to sign with, one private answer from votes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, number, prose, whole
-from replical.errors import BadKey, BadUsage, ReplicalError
-from replical.lab.journal.journal import Journal
-from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import SCHEMA, beacon_value
-from replical.lab.pool import LabPool
+from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
 from replical.lab.release import write_release as write
-from replical.lab.signatures import Signer, new_key, read_private, read_public
+from replical.lab.signatures import new_key, read_public
 
-RegisterFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--register", help="write a registration of the run, to be published before the first label, and stop"
-    ),
-]
-Go = Annotated[bool, typer.Option("--go", help="with --register: go on at once")]
-BeaconValue = Annotated[
-    str | None, typer.Option("--beacon", help="the public value that the protocol's beacon has shown since")
-]
-KeyFile = Annotated[
-    Path | None, typer.Option("--key", help="sign registration and certificate with this private key (PEM)")
-]
 keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegistrationOptions:
-    """What the flags of ``run`` say of the time before the first label."""
-
-    file: Path | None  # the registration to write
-    go: bool  # ask for labels at once all the same?
-    beacon: str | None  # its value, if it is known now
-    key: Path | None  # the private key to sign with
-
-    @property
-    def stops(self) -> bool:
-        """Does the command end before the first label?"""
-        return self.file is not None and not self.go
-
-    @cached_property
-    def signer(self) -> Signer | None:
-        """Who signs."""
-        return None if self.key is None else read_private(self.key)
-
-    def check(self, protocol: Protocol, reads: Mapping[str, Path | str | None]) -> None:
-        """Refuse what makes no sense, before anything is written."""
-        if self.go and self.file is None:
-            raise BadUsage("--go is about --register: give both, or neither")
-        if self.beacon is not None:
-            value = beacon_value(self.beacon)
-            if protocol.beacon is None:
-                raise BadUsage(f"the protocol names no beacon: leave out --beacon {value[:40]}")
-            if self.file is not None:
-                raise BadUsage(
-                    "a run is registered before the beacon's value exists: give --register first, --beacon later"
-                )
-        if self.go and protocol.beacon is not None:
-            raise BadUsage(
-                f"the run waits for a public value, {protocol.beacon!r}, once it is registered: leave out --go"
-            )
-        never_over({"--register": self.file}, {**reads, "--key": self.key})
-        _ = self.signer
-
-    def check_key(self, protocol: Protocol, name: str | None, *, signs: bool = True) -> None:
-        """Is the key the one that the protocol lists for this lab, where it lists one and something is to be signed?"""
-        if not signs:
-            return
-        listed = None if name is None else protocol.lab_keys.get(name)
-        if protocol.lab_keys and name is None:
-            raise BadUsage("the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME")
-        if listed is not None and self.signer is None:
-            raise BadUsage(f"the protocol lists a key of the lab {name!r}: sign with --key FILE, its private key")
-        if listed is not None and self.signer is not None and self.signer.public != listed:
-            raise BadKey(f"{self.key} is not the key that the protocol lists for the lab {name!r}")
-
-    def begin(self, protocol: Protocol, lab: LabPool, journal: Journal, name: str | None, *, as_json: bool) -> None:
-        """Register, if that is wanted, or write the beacon's value to the journal, if it is given."""
-        if self.file is not None:
-            self.register(protocol, lab, journal, name, as_json=as_json)
-        if self.beacon is not None:
-            from replical.lab.registration import tell_beacon
-
-            tell_beacon(protocol, journal, self.beacon)
-
-    def register(self, protocol: Protocol, lab: LabPool, journal: Journal, name: str | None, *, as_json: bool) -> int:
-        """Write the registration, to the journal and to its file, and say what to do with it."""
-        from replical.lab.registration import register, write
-
-        assert self.file is not None, "only where there is something to write"
-        self.check_key(protocol, name or Ledger.of(journal.events()).lab)
-        made = register(protocol, lab, journal, name=name)
-        _refuse_other(self.file, made)
-        write(self.sign(made), self.file)
-        if self.stops and as_json:
-            told = {
-                "status": "registered",
-                "lab": made["lab"],
-                "digest": made["digest"],
-                "registration": str(self.file),
-            }
-            answer({"schema": SCHEMA} | told)
-        elif self.stops:
-            prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
-            then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
-            prose.print(
-                f"No label was asked. Publish the file; run without --register once it is public{then}.",
-                markup=False,
-                soft_wrap=True,
-            )
-        return 0
-
-    def sign(self, content: dict[str, Any]) -> dict[str, Any]:
-        """A file signed, where there is a key."""
-        return content if self.signer is None else self.signer.sign(content)
-
-
-def _refuse_other(path: Path, made: Mapping[str, Any]) -> None:
-    """Refuse to replace the registration of another run: none may be thrown away."""
-    from replical.lab.registration import read
-
-    if not path.exists():
-        return
-    try:
-        digest = read(path)["digest"]
-    except ReplicalError:  # no registration
-        return
-    if digest != made["digest"]:
-        raise BadUsage(f"{path} is the registration of another run: give another --register, or move it away")
 
 
 @keys_app.callback()

@@ -16,12 +16,12 @@ from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, serve_page
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
+from replical.lab import run
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart, check_features
 from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.sessions.session import Session
-from replical.lab.tables import read_labels, read_pool
+from replical.lab.tables import read_labels
 
 if TYPE_CHECKING:
     from replical.cli.forecasts import Outlook
@@ -73,18 +73,9 @@ def check_truths(truths: int) -> None:
 
 
 def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
-    """The lab's items, none of which is in the public table."""
+    """The lab's items, none of which is in the public table; how far the reading is."""
     with reading(pool) as update:
-        lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
-    if lab.fingerprint == protocol.public:
-        raise BadTable(
-            f"{pool} is the public table that the protocol's order was made from: bring items of this lab's own"
-        )
-    if public is not None:
-        check_apart(protocol, public, lab)
-        column = protocol.preference.get("public_column")
-        check_features(protocol.recipe, public, pool, id_column=id_column, without=[] if column is None else [column])
-    return lab
+        return run.read_items(protocol, pool, id_column=id_column, public=public, progress=update)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,6 +285,7 @@ def source_of(
     journal: str,
     out: Path,
     batches: Path | None,
+    page: Sequence[str] | None,
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
@@ -302,6 +294,7 @@ def source_of(
         column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
+        page=PageOptions.of(page) if page else PageOptions(),
         **options,
     )
 

@@ -1,16 +1,17 @@
-"""The labelling page: its flags, serving it until a run has ended, and ``replical label`` for a run elsewhere."""
+"""The labelling page: its options, serving it until a run has ended, and ``replical label`` for a run elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replical.cli.inputs import columns_to_show, details_from
-from replical.cli.output import notes, prose, whole
+from replical.cli.output import notes, prose
 from replical.errors import BadUsage, MissingExtra
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
@@ -20,19 +21,68 @@ if TYPE_CHECKING:
     from replical.cli.forecasts import Outlook
 
 
-Votes = Annotated[int, typer.Option("--votes", parser=whole, help="page: people who label each item; an odd number")]
-Host = Annotated[str, typer.Option("--host", help="page: address to listen on")]
-Port = Annotated[int, typer.Option("--port", parser=whole, help="page: port; 0 for any free one")]
-Media = Annotated[Path | None, typer.Option("--media", help="page: the folder pictures and sounds are served from")]
-Instructions = Annotated[Path | None, typer.Option("--instructions", help="page: a Markdown file for whoever labels")]
-PeopleFile = Annotated[
-    Path | None, typer.Option("--people", help="page: a file of names, one a line, who get personal links; nobody else")
-]
-NoToken = Annotated[
-    bool, typer.Option("--no-token", help="page: every user and program of this machine may label; no token")
-]
-Proxy = Annotated[
-    str | None, typer.Option("--proxy", help="page: address of a proxy that says who comes from where, by https or not")
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """How a page is served, as words such as ``port=8000`` say; keys of the words are the names of the fields."""
+
+    votes: int = 1  # people who label each item; an odd number
+    host: str = "127.0.0.1"  # address to listen on
+    port: int = 8765  # 0 for any free one
+    media: Path | None = None  # the folder that pictures and sounds are served from
+    instructions: Path | None = None  # a Markdown file for whoever labels
+    people: Path | None = None  # names, one a line, who get personal links; nobody else labels
+    token: bool = True  # without it every user and program of this machine may label
+    proxy: str | None = None  # address of a proxy that says who comes from where, by https or not
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> PageOptions:
+        """What the words of ``--page`` say.
+
+        Examples
+        --------
+        >>> options = PageOptions.of(["port=0", "media=pictures", "token=no"])
+        >>> options.port, str(options.media), options.token, options.votes
+        (0, 'pictures', False, 1)
+        """
+        found: dict[str, Any] = {}
+        for word in words:
+            key, _, value = word.partition("=")
+            if key not in _PAGE:
+                near = get_close_matches(key, _PAGE, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"its keys are {', '.join(_PAGE)}"
+                raise BadUsage(f"--page has no key {key!r}: {meant}")
+            if key in found:
+                raise BadUsage(f"--page gives {key} twice: leave one of them out")
+            read, takes = _PAGE[key]
+            try:
+                found[key] = read(value) if value else int(value)  # nothing is no value of any key
+            except (KeyError, ValueError):
+                raise BadUsage(f"--page {key}=.. takes {takes}, got {word!r}") from None
+        return cls(**found)
+
+
+# How the value of each key is read, and what it is.
+_PAGE: dict[str, tuple[Callable[[str], Any], str]] = {
+    "votes": (int, "a whole number"),
+    "host": (str, "an address"),
+    "port": (int, "a whole number"),
+    "media": (Path, "a folder"),
+    "instructions": (Path, "a file"),
+    "people": (Path, "a file"),
+    "token": ({"yes": True, "no": False}.__getitem__, "yes or no"),
+    "proxy": (str, "an address"),
+}
+PageWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--page",
+        metavar="KEY=VALUE",
+        help="how the page is served, once for each: votes=3 (people who label each item; an odd number), host=ADDRESS, "
+        "port=NUMBER (0 for any free one), media=FOLDER (of pictures and sounds), instructions=FILE (Markdown, for whoever "
+        "labels), people=FILE (of names, one a line, who get personal links; nobody else labels), token=no (every user and "
+        "program of this machine may label), proxy=ADDRESS (of one that says who comes from where)",
+        autocompletion=lambda: [f"{key}=" for key in _PAGE],
+    ),
 ]
 
 
@@ -41,26 +91,17 @@ def label_command(
     pool: Annotated[Path | None, typer.Option(help="the pool, for the columns to show")] = None,
     show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels")] = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
-    votes: Votes = 1,
-    host: Host = "127.0.0.1",
-    port: Port = 8765,
-    media: Media = None,
-    instructions: Instructions = None,
-    people: PeopleFile = None,
-    no_token: NoToken = False,
-    proxy: Proxy = None,
+    page: PageWords = None,
     invite: Annotated[
-        str | None, typer.Option(metavar="NAME", help="print a personal link to the page at --host and --port, and end")
+        str | None,
+        typer.Option(metavar="NAME", help="print a personal link to the page at this host and port, and end"),
     ] = None,
 ) -> None:
     """Serve the labelling page for a run that is driven elsewhere."""
+    options = PageOptions.of(page or ())
     if invite is not None:
-        _invite(journal, invite, host, port)
+        _invite(journal, invite, options.host, options.port)
         return
-    options = PageOptions(
-        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
-        proxy=proxy,
-    )  # fmt: skip
     with Journal(journal, runner=False) as lab_journal:
         run = RemoteRun(lab_journal)
         created = lab_journal.created or {}
@@ -109,20 +150,6 @@ def address_of(host: str, port: int, **secret: str | None) -> str:
     return f"http://{name}:{port}/" + (f"?{said}" if said else "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageOptions:
-    """What the flags of a page say."""
-
-    votes: int = 1
-    host: str = "127.0.0.1"
-    port: int = 8765
-    media: Path | None = None
-    instructions: Path | None = None
-    people: Path | None = None
-    no_token: bool = False
-    proxy: str | None = None
-
-
 def serve_page(
     run: Session | RemoteRun,
     details: Callable[[list[str]], Any],
@@ -140,12 +167,12 @@ def serve_page(
             "the page needs starlette and uvicorn: install them with pip install 'replical[lab]'"
         ) from error
     host, media = options.host, options.media
-    _check_options(options, local=check_address("--host", host))
+    _check_options(options, local=check_address("--page host", host))
     if options.proxy is not None:
-        check_address("--proxy", options.proxy)
+        check_address("--page proxy", options.proxy)
     listed = None if options.people is None else _read_people(options.people, options.votes)
     people = People(run, closed=listed is not None)
-    token = None if options.no_token else people.secret_for("token")
+    token = people.secret_for("token") if options.token else None
     desk = Desk(run, votes=options.votes, outlook=outlook, reservations=run.journal.reservations)
 
     def ended() -> bool:
@@ -159,14 +186,16 @@ def serve_page(
         if listed is None:
             notes.print(f"Label at {address_of(host, at, token=token)}", markup=False, soft_wrap=True)
             if options.votes > 1:
-                notes.print("Votes are counted by browsers: --people FILE gives every person a link.", markup=False)
+                notes.print(
+                    "Votes are counted by browsers: --page people=FILE gives every person a link.", markup=False
+                )
         for name in listed or ():
             link = address_of(host, at, person=people.link(name))
             notes.print(f"{name} labels at {link}", markup=False, soft_wrap=True)
 
     text = _text(options.instructions)
     content = Content(title=title, columns=details, media=media, instructions=text)
-    where = "no --media folder is given" if media is None else f"they are not in the folder {media}"
+    where = "no folder is given with --page media=FOLDER" if media is None else f"they are not in the folder {media}"
     for column, kind in unserved_columns(content, run.open).items():
         notes.print(
             f"The column {column} names {kind} files, but {where}: people will see the names only.",
@@ -185,8 +214,8 @@ def _check_options(options: PageOptions, *, local: bool) -> None:
     """Refuse what cannot be meant."""
     if not 0 <= options.port <= 65535:
         raise BadUsage(f"a port is a number from 0 to 65535, got {options.port}")
-    if options.no_token and not (local and options.proxy is None):
-        raise BadUsage("--no-token is for a page on this machine alone, without --proxy: others need the token")
+    if not options.token and not (local and options.proxy is None):
+        raise BadUsage("--page token=no is for a page on this machine alone, without a proxy: others need the token")
     if options.media is not None and not options.media.is_dir():
         raise BadUsage(f"there is no folder {options.media}")
 
@@ -200,7 +229,7 @@ def _read_people(file: Path, votes: int) -> list[str]:
     names = [line.strip() for line in lines if line.strip()]
     check_names(names, str(file))
     if len(names) < votes:
-        raise BadUsage(f"--votes {votes} needs as many people at least, {file} names {len(names)}")
+        raise BadUsage(f"--page votes={votes} needs as many people at least, {file} names {len(names)}")
     return names
 
 

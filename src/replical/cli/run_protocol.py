@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
-from replical.cli.inputs import SIMULATED, Cluster, Device
-from replical.cli.lab import BeaconValue, Go, KeyFile, RegisterFile, RegistrationOptions
+from replical.cli.inputs import SIMULATED, Cluster, Device, never_over
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -26,6 +25,7 @@ from replical.cli.labels import (
     PoolFile,
     Public,
     Show,
+    Source,
     check_truths,
     check_usage,
     read_items,
@@ -33,7 +33,7 @@ from replical.cli.labels import (
     source_of,
 )
 from replical.cli.output import amount, answer, notes, prose, whole
-from replical.cli.page import Host, Instructions, Media, NoToken, PageOptions, PeopleFile, Port, Proxy, Votes
+from replical.cli.page import PageWords
 from replical.cli.sentences import (
     detail_words,
     error_words,
@@ -45,23 +45,22 @@ from replical.cli.sentences import (
 from replical.core.files import write_whole
 from replical.core.kernels.torch_device import use
 from replical.core.text import count, plural
-from replical.errors import BadUsage, ReplicalError
-from replical.lab.certificate.file import certify, read, write
+from replical.errors import BadUsage
 from replical.lab.certificate.page import page
 from replical.lab.certificate.survivors import write_survivors
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import commitment
+from replical.lab.journal.owner import SCHEMA, commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import VOTE_SCHEMA as VOTE
 from replical.lab.release import vote_of, write_vote
-from replical.lab.schema import check_name
+from replical.lab.run import check_allowed, register_run, run
 from replical.lab.sessions.session import Session
+from replical.lab.signatures import read_private
 from replical.lattice.linear import Linear
 from replical.lattice.plan import LatticePlan
 from replical.learners.bills import bills
-from replical.learners.measured import Measured
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
@@ -69,7 +68,19 @@ if TYPE_CHECKING:
     from replical.core.parallel import Workers
 
 
-_OPENING = 20  # events of a journal among which the first item is asked
+RegisterFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--register", help="write a registration of the run, to be published before the first label, and stop"
+    ),
+]
+Go = Annotated[bool, typer.Option("--go", help="with --register: go on at once")]
+BeaconValue = Annotated[
+    str | None, typer.Option("--beacon", help="the public value that the protocol's beacon has shown since")
+]
+KeyFile = Annotated[
+    Path | None, typer.Option("--key", help="sign registration and certificate with this private key (PEM)")
+]
 
 
 def run_command(
@@ -99,14 +110,7 @@ def run_command(
     survivors: Annotated[
         Path | None, typer.Option(help="write the survivors to this file, where the certificate may not name them all")
     ] = None,
-    votes: Votes = 1,
-    host: Host = "127.0.0.1",
-    port: Port = 8765,
-    media: Media = None,
-    instructions: Instructions = None,
-    people: PeopleFile = None,
-    no_token: NoToken = False,
-    proxy: Proxy = None,
+    page_words: PageWords = None,
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
@@ -132,7 +136,7 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    registration = RegistrationOptions(file=register, go=go, beacon=beacon, key=key)
+    registration = _Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--survivors": survivors, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
@@ -140,51 +144,100 @@ def run_command(
     _check_private(private=private, approve=approve, html=html, survivors=survivors)
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
-    _check_protocol(protocol, measure_error, lab_name, private=private, survivors=survivors)
-    lab = read_items(protocol, pool, id_column, public)
+    _check_listed(protocol, private=private, survivors=survivors)
+    check_allowed(protocol, lab=lab_name, measure=measure_error, beacon=beacon, registers=register is not None)
+    items = read_items(protocol, pool, id_column, public)
     if registration.stops:
         with Journal(journal) as lab_journal:
-            return registration.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
+            registration.register(protocol, items, lab_journal, lab_name, as_json=as_json)
+        return 0
     if out is None:
         raise BadUsage("Missing option '--out': the certificate to write, or the vote")
-    page_options = PageOptions(
-        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
-        proxy=proxy,
-    )  # fmt: skip
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
-        out=out, page=page_options,
+        out=out, page=page_words,
     )  # fmt: skip
+    labelling = _Labelling(source=source, truths=truths, verbose=verbose)
     with _workers(at) as workers, Journal(journal) as lab_journal:
-        lab = lab.on(workers)
-        forecast: float | None = None
-        fresh = not Ledger.of(lab_journal.events(limit=_OPENING)).asked
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
-        registration.begin(protocol, lab, lab_journal, lab_name, as_json=as_json)
-        session = Session(protocol, lab, lab_journal, annotator=annotator, note=_note)
-        _check_out(out, session)
-        if lab_name is not None:
-            session.sign(lab_name)
-        registration.check_key(protocol, session.ledger.lab, signs=not private)
-        if measure_error:
-            session.measure(measure_error)
-        if fresh:
-            forecast = _announce(protocol, session, truths, verbose=verbose)
-        outlook = Outlook(session, _tell, expected=forecast) if truths > 0 and not lab.sharded else None
-        earlier = session.ledger.results[-1:]
-        batch = source.answer(session, outlook)
-        if session.open:
-            return _say_pending(session, batch, outlook, as_json=as_json)
-        session.finish()
-        if private:
+        done = run(
+            protocol, items.on(workers), labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
+            measure=measure_error, annotator=annotator, out=out, private=private, note=_note,
+        )  # fmt: skip
+        session = done.session
+        if done.open:
+            return _say_pending(session, labelling.batch, labelling.outlook, as_json=as_json)
+        if done.certificate is None:
             return _write_vote(session, out, approve=approve, as_json=as_json)
-        certificate = registration.sign(certify(session))
-        written = _write_files(session, certificate, out, html, survivors)
-        _say_result(session, certificate["body"], written, verbose=verbose, as_json=as_json)
-        if earlier and earlier[0] != session.result.hypothesis:
-            notes.print(f"The answer has changed: it was hypothesis {earlier[0]}.", markup=False, soft_wrap=True)
+        written = _write_files(session, done.certificate, out, html, survivors)
+        _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
+        if labelling.earlier and labelling.earlier[0] != session.result.hypothesis:
+            _note(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
     return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Registration:
+    """What the flags of ``run`` say of the time before the first label."""
+
+    file: Path | None  # the registration to write
+    go: bool  # ask for labels at once all the same?
+    beacon: str | None  # its value, if it is known now
+    key: Path | None  # the private key to sign with
+
+    @property
+    def stops(self) -> bool:
+        """Does the command end before the first label?"""
+        return self.file is not None and not self.go
+
+    def check(self, protocol: Protocol, reads: Mapping[str, Path | str | None]) -> None:
+        """Refuse what makes no sense, before anything is written."""
+        if self.go and self.file is None:
+            raise BadUsage("--go is about --register: give both, or neither")
+        if self.go and protocol.beacon is not None:
+            raise BadUsage(
+                f"the run waits for a public value, {protocol.beacon!r}, once it is registered: leave out --go"
+            )
+        never_over({"--register": self.file}, {**reads, "--key": self.key})
+        if self.key is not None:
+            read_private(self.key)
+
+    def register(self, protocol: Protocol, lab: LabPool, journal: Journal, name: str | None, *, as_json: bool) -> None:
+        """Write the registration, and say what to do with it."""
+        assert self.file is not None, "only where there is something to write"
+        made = register_run(protocol, lab, journal, self.file, lab=name, key=self.key)
+        if as_json:
+            told = {"lab": made["lab"], "digest": made["digest"], "registration": str(self.file)}
+            answer({"schema": SCHEMA, "status": "registered"} | told)
+            return
+        prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
+        then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
+        prose.print(
+            f"No label was asked. Publish the file; run without --register once it is public{then}.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+@dataclass(kw_only=True)
+class _Labelling:
+    """Whoever labels, once the person who runs was told what to expect."""
+
+    source: Source
+    truths: int
+    verbose: bool
+    outlook: Outlook | None = None
+    batch: Path | None = None  # that waits to be filled in
+    earlier: Sequence[int | str | None] = ()  # what the journal had ended with
+
+    def answer_open(self, session: Session) -> None:
+        """Announce a run that begins, then ask."""
+        forecast = _announce(session, self.truths, verbose=self.verbose) if session.fresh else None
+        if self.truths and not session.lab.sharded:
+            self.outlook = Outlook(session, _tell, expected=forecast)
+        self.earlier = session.ledger.results[-1:]
+        self.batch = self.source.answer(session, self.outlook)
 
 
 def _use_device(device: str | None, at: str | None, pool: Path) -> None:
@@ -208,20 +261,15 @@ def _check_private(*, private: bool, approve: bool, html: Path | None, survivors
         raise BadUsage("--survivors says what the lab found, and --private shows nothing but the vote: leave it out")
 
 
-def _check_protocol(
-    protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool, survivors: Path | None
-) -> None:
-    """Refuse what the protocol does not allow, before anything is written."""
-    if survivors is not None and not protocol.record.lists:
-        kind = protocol.content["class"]["kind"]
+def _check_listed(protocol: Protocol, *, private: bool, survivors: Path | None) -> None:
+    """Refuse what names hypotheses where there is no list of them."""
+    if protocol.record.lists:
+        return
+    kind = protocol.content["class"]["kind"]
+    if survivors is not None:
         raise BadUsage(f"--survivors names hypotheses of a list, and the class {kind} is no list: leave it out")
-    if private and not protocol.record.lists:
-        kind = protocol.content["class"]["kind"]
+    if private:
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
-    if measure_error:
-        Measured(protocol.learner, measure_error)
-    if lab_name is not None:
-        check_name(lab_name, protocol.lab_names)
 
 
 def _workers(at: str | None) -> AbstractContextManager[Workers | None]:
@@ -237,21 +285,10 @@ def _note(sentence: str) -> None:
     notes.print(sentence, markup=False, soft_wrap=True)
 
 
-def _check_out(out: Path, session: Session) -> None:
-    """Refuse to replace the certificate of another run: none may be thrown away."""
-    if not out.exists():
-        return
-    try:
-        private = read(out)["body"]["private_commitment"]
-    except ReplicalError:  # no certificate
-        return
-    if private != commitment(session.secret):
-        raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
-
-
-def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: bool) -> float | None:
+def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
-    plan, C, lab = protocol.plan, protocol.recipe.C, session.lab
+    protocol, lab = session.protocol, session.lab
+    plan, C = protocol.plan, protocol.recipe.C
     items = count(len(lab), "item")
     _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses(C)}, {items}")
     if session.ledger.registration is None and (verbose or protocol.registers):
@@ -304,7 +341,9 @@ def _tell_bill(protocol: Protocol) -> None:
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
     options = protocol.options | {"prior": protocol.prior}
     try:
-        forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.parameter("nu"), draws=truths)
+        forecast = forecast_of(
+            pool, protocol.plan.learner, options, published=protocol.plan, noise=protocol.parameter("nu"), draws=truths
+        )
     except NO_FORECAST as error:  # the run will say so if it matters
         _note(f"No forecast: {error}.")
         return None
@@ -347,8 +386,7 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
 def _write_files(
     session: Session, certificate: dict[str, Any], out: Path, html: Path | None, survivors: Path | None
 ) -> dict[str, Path | str | None]:
-    """The certificate, and the page and the survivors where they are wanted: what each of them is."""
-    write(certificate, out)
+    """The page and the survivors beside the certificate, where they are wanted: what each file is."""
     if html is not None:
         write_whole(html, page(certificate), what="the page", refuse=BadUsage)
     if survivors is not None:

@@ -1,4 +1,4 @@
-"""How much memory is free, as far as the system tells without further packages, and what cannot fit into it."""
+"""Memory: how much is free, what cannot fit into it, and what a command makes once and keeps until it ends."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import gc
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from replical.errors import ValueOutOfRange
 
@@ -36,6 +38,40 @@ def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:
     if needed > most:
         why = f"more than {_amount(MOST)}" if most == MOST else f"and {_amount(most)} of memory are free"
         raise ValueOutOfRange(f"{what} need {_amount(needed)}, {why}: {remedy(most)}")
+
+
+T = TypeVar("T")
+_made: ContextVar[dict[str, tuple[str, Any]] | None] = ContextVar("made", default=None)
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Meanwhile `remembered` keeps the last thing of each kind."""
+    token = _made.set({})
+    try:
+        yield
+    finally:
+        _made.reset(token)
+
+
+def remembered(kind: str, content: Any, make: Callable[[], T]) -> T:
+    """What `make` makes of this `content`, plain values that nobody changes; where it was the last made, that one.
+
+    >>> with remembering():
+    ...     one, again, other = (remembered("list", content, lambda: []) for content in ("a", "a", "b"))
+    >>> one is again, one is other, remembered("list", "a", list) is one
+    (True, False, False)
+    """
+    made = _made.get()
+    try:
+        key = "" if made is None else repr(content)
+    except RecursionError:  # nested too deeply: whoever makes something of it says so
+        made = None
+    if made is None:
+        return make()
+    if kind not in made or made[kind][0] != key:
+        made[kind] = (key, make())
+    return cast(T, made[kind][1])
 
 
 @contextmanager

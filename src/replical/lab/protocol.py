@@ -20,6 +20,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical, digest_of, fingerprint
 from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
+from replical.core.memory import remembered
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadProtocol
 from replical.lab.preference import PUBLIC, check_public, handicaps_of, prior_section
@@ -66,6 +67,10 @@ class Protocol:
         BadProtocol
             For a key or value it may not have, or lacks.
         """
+        return remembered("protocol", content, lambda: cls._checked(content))
+
+    @classmethod
+    def _checked(cls, content: Mapping[str, Any]) -> Protocol:
         check_shape(content)
         protocol = cls(content)
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
@@ -146,7 +151,8 @@ class Protocol:
     @cached_property
     def recipe(self) -> Recipe:
         """The class and the columns it needs, and what predictions cost."""
-        return recipe_of(self.content["class"], self.content["labels"], self.content["seed"])
+        parts = [self.content[key] for key in ("class", "labels", "seed")]
+        return remembered("class", parts, lambda: recipe_of(*parts))
 
     @cached_property
     def prior(self) -> Prior:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +39,6 @@ from replical.lab.columns import (
 )
 from replical.lab.pool import LabPool, Progress, is_sharded, pool_fingerprint
 from replical.lab.shards import read_shards
-
-if TYPE_CHECKING:
-    pass
 
 
 def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: Progress | None = None) -> LabPool:

@@ -27,12 +27,12 @@ from replical.classes.table import PackedRows
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.core.text import count, plural
 from replical.errors import UncertifiedWarning
-from replical.learners.base import Course, Learner
+from replical.learners.base import Learner, learn
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.planning import learner_for, plan
 from replical.learners.result import Result
 from replical.pools.pool import Pool
-from replical.pools.query import Answers
+from replical.pools.query import Answers, Query
 
 Candidates = Sequence[Any] | Mapping[str, Any]
 Named = list[tuple[str, Any]]
@@ -89,16 +89,15 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             **public,
             **options,
         )
-        return self._course(learner_for(learner_plan), C, items, labels, seed)
+        return self._ask(learner_for(learner_plan), C, items, labels, seed)
 
-    def _course(
+    def _ask(
         self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
     ) -> Result:
         """Let a learner ask until it has an answer."""
-        course = Course(learner, Pool(C, items, self._private(items)), SharedRandomness(seed))
-        while course.query is not None:
-            course.tell(Answers.unanimous(course.query, labels(course.query.items), len(C.labels)))
-        return course.result()
+        return learn(
+            learner, Pool(C, items, self._private(items)), _Lookup(labels, len(C.labels)), SharedRandomness(seed)
+        )
 
     def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
         """All at once, at the end: a fit that fails leaves the one before as it was."""
@@ -187,6 +186,17 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")
+
+
+class _Lookup:
+    """Labels that are looked up row by row when they are asked for."""
+
+    def __init__(self, labels: Callable[[NDArray[np.int64]], Codes], kinds: int) -> None:
+        self._labels, self._kinds = labels, kinds
+
+    def answer(self, query: Query) -> Answers:
+        """Each row's label, as often as it is asked."""
+        return Answers.unanimous(query, self._labels(query.items), self._kinds)
 
 
 def python_words(helps: str) -> str:

@@ -152,7 +152,7 @@ class ReplicableLinear(Replicable):
             wrong=self.wrong,
             max_labels=self.max_labels,
         )
-        result = self._course(Lattice(plan), C, X, labels, seed)
+        result = self._ask(Lattice(plan), C, X, labels, seed)
         found, h = result.enclosing, result.hypothesis
         assert found is not None, "every run of Lattice says this"
         assert h is not None, "and this"

@@ -172,6 +172,7 @@ def forecast(
     learner: str,
     options: Mapping[str, Any],
     *,
+    published: Plan | None = None,
     size: int | None = None,
     noise: Noise | None = None,
     draws: int = DRAWS,
@@ -180,7 +181,8 @@ def forecast(
 ) -> Prediction:
     """Forecast labels and agreement of a plan (`learner`, `options`), and with `trade_off` what changing it would do.
 
-    `size` is the number of items in each lab's pool; as many as this pool holds if left out.
+    `published` is that plan, where it has been made. `size` is the number of items in each lab's pool; as many as this pool
+    holds if left out.
     """
     record = find(learner)
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
@@ -190,7 +192,7 @@ def forecast(
     makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
     if options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
-    published = chosen = plan(learner, pool.C, pool="finite", **options)
+    published = chosen = published or plan(learner, pool.C, pool="finite", **options)
     half = max(1, draws // 2)
     others = list(changes(pool.C, record, options)) if trade_off else []
     total, done = draws + half * (len(others) + bool(others)), 0

@@ -27,7 +27,7 @@ def test_many_people_at_two_servers(where, make_world, tmp_path, start):
     words = world.write(tmp_path).run(where, tmp_path / "a.json", "--ask", "journal", labels=None)
     run = start(*words)
     assert any("Waiting for labels" in line for line in run.stderr)
-    addresses = [address(start("label", where, "--port", 0)) for _ in range(2)]
+    addresses = [address(start("label", where, "--page", "port=0")) for _ in range(2)]
     heard = crowd(addresses, world.truth, people=PEOPLE, seconds=SECONDS, think=THINK)
     given = sum(map(len, heard.acknowledged.values())) + len(heard.refused)
     print(f"{len(heard.refused)} of {given} answers thrown away, {len(heard.acknowledged)} labels")

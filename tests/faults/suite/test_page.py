@@ -50,10 +50,10 @@ def large(tmp_path_factory):
 def served(lab, counts, servers=1):
     """Addresses of the page: of the run itself, or of servers beside it. Afterwards all of them end, without a word."""
     if servers == 1:
-        processes = [start("-m", "replical", *lab.words, "--ask", "page", "--port", "0")]
+        processes = [start("-m", "replical", *lab.words, "--ask", "page", "--page", "port=0")]
     else:
         processes = [start("-m", "replical", *lab.words, "--ask", "journal")]
-        processes += [start("-m", "replical", "label", lab.path, "--port", "0") for _ in range(servers)]
+        processes += [start("-m", "replical", "label", lab.path, "--page", "port=0") for _ in range(servers)]
     said = []
     try:
         yield [url_of(each, said) for each in processes[-servers:]]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from replical.classes.catalogue import recipe
+from replical.core.memory import remembering
 from replical.errors import BadProtocol, ReplicalError
 from replical.lab.protocol import Protocol
 from support.lab import content
@@ -464,3 +465,19 @@ def test_labs_are_part_of_the_protocol_and_their_order_is():
 def test_more_labs_than_the_learner_counts_on_are_refused():
     said = content() | {"labs": {"names": ["a", "b", "c"]}}
     assert "3 labs are listed, and the learner's numbers are for labs = 2: write 3 there" in refused(said)
+
+
+def test_what_a_command_remembers_is_the_same_protocol_to_the_letter():
+    """True, 1 and 1.0 are equal to Python and not to a protocol; what was refused is refused again."""
+    said = content(batch=1)
+    with remembering():
+        first = Protocol.of(said)
+        assert Protocol.of(copy.deepcopy(said)) is first
+        for batch in (True, 1.0):
+            for _ in range(2):
+                with pytest.raises(BadProtocol):
+                    Protocol.of(content(batch=batch))
+        other = Protocol.of(said | {"seed": "another text"})
+        assert (other.fingerprint, other.recipe.C) != (first.fingerprint, first.recipe.C)
+        assert Protocol.of(said | {"title": "A title"}).title == "A title"
+    assert Protocol.of(said) is not Protocol.of(said)

@@ -100,7 +100,9 @@ def serve(
         server.run()
     except SystemExit as error:  # uvicorn leaves so when it cannot listen
         why = "".join(f" ({os.strerror(reason.errno)})" for reason in reasons if reason.errno)
-        raise ValueOutOfRange(f"cannot listen on {host}, port {port}{why}: choose another with --port") from error
+        raise ValueOutOfRange(
+            f"cannot listen on {host}, port {port}{why}: choose another with --page port=NUMBER"
+        ) from error
     finally:
         logging.getLogger("uvicorn.error").removeFilter(is_news)
         server.should_exit = True

@@ -34,6 +34,7 @@ from replical.lab.journal.owner import check_registered, seed_of
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.learners.base import Course, Learner, State
+from replical.learners.measured import Measured
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
 
@@ -43,7 +44,11 @@ _STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeEr
 
 
 class Replay:
-    """What a journal says, and the conversation with it of the `learner`, which may depend on what it says."""
+    """What a journal says, and the conversation with it of the `learner`.
+
+    After the answer so many labels are asked for as `measure` says, or the journal if that is None: with them the answer's
+    error is measured.
+    """
 
     def __init__(
         self,
@@ -52,12 +57,14 @@ class Replay:
         journal: Journal,
         *,
         secret: bytes,
-        learner: Callable[[Ledger], Learner],
+        learner: Learner,
+        measure: int | None,
         claim: Claim | None,
         note: Callable[[str], None],
     ) -> None:
         self._protocol, self._lab, self._journal, self._claim = protocol, lab, journal, claim
-        self._secret, self._learner, self._note = secret, learner, note
+        self._secret, self._note = secret, note
+        self._learner, self._measure = learner, measure
         self.places = {each: number for number, each in enumerate(lab.ids)}
         self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
         self.ledger = Ledger()
@@ -100,7 +107,7 @@ class Replay:
         """The conversation, begun anew where what was said before has changed."""
         if self._course is None:
             pool, shared = self.pool_without(self.ledger.skipped), self._protocol.shared
-            learner = self._learner(self.ledger)
+            learner = self.learner
             if self._snapshot is not None:
                 try:
                     self._course = Course(learner, pool, shared, state=self._snapshot.kept)
@@ -110,6 +117,16 @@ class Replay:
             self._course = Course(learner, pool, shared) if self._course is None else self._course
             self._replayed = self._course.asked if self.trusting else 0
         return self._course
+
+    @property
+    def learner(self) -> Learner:
+        """Who asks."""
+        return measured(self._learner, self.measuring)
+
+    @property
+    def measuring(self) -> int:
+        """Labels to ask for after the answer is known."""
+        return self.ledger.measure if self._measure is None else self._measure
 
     def keep(self) -> None:
         """Keep a snapshot now and then, where the run remembers anything."""
@@ -206,6 +223,11 @@ class Replay:
     def _answers(self, query: Query) -> Answers:
         codes = np.array([self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
         return Answers.unanimous(query, codes, self._kinds)
+
+
+def measured(learner: Learner, labels: int) -> Learner:
+    """A learner, and after it what measures the error of its answer with so many `labels`, if there are any."""
+    return Measured(learner, labels) if labels else learner
 
 
 SCHEMA = "replical.snapshot/1"

@@ -13,7 +13,7 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
-from replical.lab.sessions.replay import Replay
+from replical.lab.sessions.replay import Replay, measured
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
@@ -56,6 +56,8 @@ class Session:
         The run as the journal tells it.
     secret
         What this lab commits to.
+    fresh
+        Had nothing been asked when the journal was opened?
 
     Raises
     ------
@@ -96,10 +98,13 @@ class Session:
     ) -> None:
         self.protocol, self.journal, self.claim = protocol, journal, claim
         self._annotator, self._measure = annotator, measure
-        self.secret, self.lab = bind(protocol, lab, journal, self._learner(Ledger()), claim, note)
+        learner = protocol.learner if claim is None else claim.learner
+        self.secret, self.lab = bind(protocol, lab, journal, measured(learner, measure or 0), claim, note)
         self.replay = Replay(
-            protocol, self.lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note
+            protocol, self.lab, journal, secret=self.secret, learner=learner, measure=measure, claim=claim, note=note
         )
+        self.replay.hear()
+        self.fresh = not self.ledger.asked
         self.refresh()
 
     def refresh(self) -> None:
@@ -206,20 +211,12 @@ class Session:
     @property
     def measuring(self) -> int:
         """Labels to ask for after the answer is known, to measure how often it errs."""
-        return self._measuring(self.ledger)
-
-    def _measuring(self, ledger: Ledger) -> int:
-        return ledger.measure if self._measure is None else self._measure
+        return self.replay.measuring
 
     @property
     def learner(self) -> Learner:
         """The protocol's, or what tests a claim; and what measures the error, if that is wanted."""
-        return self._learner(self.ledger)
-
-    def _learner(self, ledger: Ledger) -> Learner:
-        learner = self.protocol.learner if self.claim is None else self.claim.learner
-        measuring = self._measuring(ledger)
-        return Measured(learner, measuring) if measuring else learner
+        return self.replay.learner
 
     @property
     def budget(self) -> int | None:
