@@ -46,7 +46,7 @@ def lab(tmp_path, monkeypatch, command):
     numbers = ["--learner", "handicap", "--nu", "0", "--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed",
                "a published text"]  # fmt: skip
     source = ["--candidates", "candidates.txt", "--label-values", "no,yes"]
-    assert command("protocol", "new", "--out", "p.toml", *source, *numbers, *names)[0] == 0
+    assert command("init", "--out", "p.toml", *source, *numbers, *names)[0] == 0
 
     def run(*words, code=0):
         files = ["--pool", "pool.csv", "--labels", "pool.csv:truth", "--journal", "a.db", "--out", "a.json"]
