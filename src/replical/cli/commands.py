@@ -29,7 +29,7 @@ COMMANDS = {
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
     "paper": ("", "Simulated labs and the paper's learners: audits, studies, bills."),
-    "data": ("", "Tables in and out: fit candidates, predict, apply a rule, shard."),
+    "data": ("", "Tables in and out: fit candidates, predict, order, apply a rule, shard."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
 GROUPS = {
@@ -52,6 +52,10 @@ GROUPS = {
     "data": {
         "candidates": ("data:candidates_command", "Fit a family of models on public rows: a list to choose from."),
         "predict": ("data:predict_command", "What fitted candidates say about a table: a pool for run."),
+        "order": (
+            "order:order_command",
+            "An order of the models of a public table: from a hundred labels, or without any.",
+        ),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
         "shard": ("data:shard_command", "Write a table larger than memory as shards, for run."),
     },
@@ -59,7 +63,7 @@ GROUPS = {
 # They read files that somebody else may have written.
 _READERS = {
     "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data candidates",
-    "data predict", "data apply", "data shard",
+    "data predict", "data order", "data apply", "data shard",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")

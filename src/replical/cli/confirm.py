@@ -129,7 +129,7 @@ def confirm_command(
 def _announce(session: Session, truths: int) -> ConfirmForecast | None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
     protocol, claim = session.protocol, session.claim
-    assert claim is not None, "the session of a confirmation"
+    assert isinstance(claim, Claim), "the session of a confirmation"
     name, margin = protocol.recipe.describe(claim.hypothesis), claim.plan.margin
     notes.print(
         f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) "

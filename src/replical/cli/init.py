@@ -24,6 +24,7 @@ from replical.cli.inputs import (
     read_prior,
     settings,
 )
+from replical.cli.order import read_order
 from replical.cli.output import answer, number, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
@@ -108,7 +109,13 @@ def init_command(
         float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
     ] = None,
     public: Annotated[
-        str | None, typer.Option(help="FILE:COLUMN: labelled items that belong to no lab, to put good models first")
+        str | None,
+        typer.Option(
+            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; or FILE, the table of --order"
+        ),
+    ] = None,
+    order: Annotated[
+        Path | None, typer.Option(help="the order that replical data order wrote, checked again on the table --public")
     ] = None,
     prefer: Prefer = None,
     handicap: Annotated[
@@ -177,9 +184,8 @@ def init_command(
     section |= lattice_keys(section, epsilon or 1.0, of_class["step"], of_class["intercept"])
     labels = labels_section(start.values, weights, abstain, price)
     class_recipe = recipe_of(section, labels, text)
-    public_items = _public_items(public, start, class_recipe, id_column, instead=prefer or handicap)
-    sample = None if public_items is None else public_items.sample
-    looked_at = start.table if public_items is None else public_items.file
+    made, sample, public_file = _public_order(order, public, start, class_recipe, id_column, instead=prefer or handicap)
+    looked_at = start.table if public_file is None else public_file
     alike = start.alike(looked_at)
     if alike and not as_json:
         _say_alike(alike, looked_at)
@@ -198,18 +204,18 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
-    content |= _preference(record.id, sample, handicap, class_recipe, text, numbers["epsilon"], prefer)
+    content |= _preference(record.id, made, sample, handicap, class_recipe, text, numbers["epsilon"], prefer)
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
     content |= labs_section(lab or [])
     protocol, needed = write_protocol(content, out, sample)
-    steps = [*start.next_steps(out, id_column, None if public_items is None else public_items.file)]
+    steps = [*start.next_steps(out, id_column, public_file)]
     if as_json:
         told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
         told |= {"models": start.models, "labels": list(start.values), "alike": alike, "next": steps}
         answer({"schema": "replical.init/1"} | told)
         return
     if start.table is not None:
-        _say_choices(protocol, ordered=sample is not None, drawn=text != reply, told=best)
+        _say_choices(protocol, ordered=protocol.preference.get("from") == "order", drawn=text != reply, told=best)
     elif text != reply:
         _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
     say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
@@ -299,6 +305,17 @@ def _table(pool: Path | None) -> Path:
     return ask("--pool", pool, _existing_file)
 
 
+def _public_order(
+    order: Path | None, public: str | None, start: _Start, models: Recipe, id_column: str, *, instead: object
+) -> tuple[dict[str, Any] | None, PublicSample | None, Path | None]:
+    """An order that was made before, or the labelled items that make one; and the public table, where there is any."""
+    if order is not None:
+        section, table = read_order(order, public, start.table, models, id_column, instead=instead)
+        return section, None, table
+    found = _public_items(public, start, models, id_column, instead=instead)
+    return (None, None, None) if found is None else (None, found.sample, found.file)
+
+
 def _public_items(
     said: str | None, start: _Start, models: Recipe, id_column: str, *, instead: object
 ) -> PublicItems | None:
@@ -312,6 +329,7 @@ def _public_items(
 
 def _preference(
     learner: str,
+    made: dict[str, Any] | None,
     sample: PublicSample | None,
     handicap: str | None,
     models: Recipe,
@@ -320,6 +338,8 @@ def _preference(
     prefer: Path | None,
 ) -> dict[str, Any]:
     """The section of a protocol about who is preferred, where anybody is."""
+    if made is not None:
+        return preference_section(learner, "order", made)
     if sample is not None:
         return preference_section(learner, "order", sample.section)
     if handicap is not None:
@@ -441,9 +461,14 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool, told: float 
         else {f"nu {nu}": "how often the best model errs, at most"}
     )
     lines |= (
-        {"order by errors": "on public items: good models come first"}
+        {"a public order": "good models come first"}
+        if protocol.preference.get("public_column") is None and ordered
+        else {"order by errors": "on public items: good models come first"}
         if ordered
-        else {"handicaps random": "public labelled items would put good models first: --public FILE:COLUMN"}
+        else {
+            "handicaps random": "public labelled items would put good models first: --public FILE:COLUMN; or a hundred that "
+            "are asked for: replical data order"
+        }
     )
     lines |= (
         {"seed drawn now": "all labs share this text; best is one that was drawn in public: --seed"} if drawn else {}

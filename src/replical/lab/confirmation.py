@@ -159,7 +159,7 @@ def body_of(session: Session) -> dict[str, Any]:
     protocol, lab, ledger, claim = session.protocol, session.lab, session.ledger, session.claim
     found = session.result.proof
     assert isinstance(found, Confirmation), "the session of a confirmation"
-    assert claim is not None, "the session of a confirmation"
+    assert isinstance(claim, Claim), "the session of a confirmation"
     return {
         "answer": candidate(session, found.hypothesis),
         "outcome": found.outcome,

@@ -5,27 +5,33 @@
     order = ["svm", "forest"]   # every candidate, the most preferred first
     public = "sha256:.."        # of the public table that the order was made from, if there was one,
     public_items = 100          # its number of items
-    public_column = "label"     # and the column of their labels
+    public_column = "label"     # and the column of their labels; or, where the table had none,
+    made = "active"             # how the order was made: by labels that were asked for ("active") or by the "vote",
+    asked = ["p17", "p3"]       # which items were asked, in this order,
+    answers = ["no", "?"]       # and what was answered, "?" by who could not say
 
 From the string, the order or the numbers that stand there every handicap is computed again by whoever checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from replical.classes.base import Label
 from replical.classes.recipe import Recipe
 from replical.core.canonical import is_digest
-from replical.errors import BadProtocol, ValueOutOfRange
+from replical.errors import BadProtocol, ReplicalError, ValueOutOfRange
 from replical.learners.handicap.handicaps import Handicaps
 
 PUBLIC = ("public", "public_items", "public_column")
+TRANSCRIPT = ("made", "asked", "answers")  # of an order that was made without a column of labels
+SKIPPED = "?"  # no label is called so
 # Keys of [handicap] beside where handicaps come from.
 _SOURCES: dict[str, tuple[str, ...]] = {
-    "order": ("order", *PUBLIC),
+    "order": ("order", *PUBLIC, *TRANSCRIPT),
     "exponentials": (),
     "weights": ("weights",),
     "cover": ("members", "radius", "public", "public_items"),
@@ -101,8 +107,10 @@ def _members(section: Mapping[str, Any]) -> list[int]:
 
 
 def check_public(section: Mapping[str, Any]) -> None:
-    """The public table an order was made from: its fingerprint, its number of items and the column of labels, or nothing."""
-    if len(set(PUBLIC) & set(section)) not in (0, 3):
+    """The public table an order was made from, and how: from a column of labels, or from what was asked; or nothing."""
+    if "made" in section or "asked" in section or "answers" in section:
+        _check_made(section)
+    elif len(set(PUBLIC) & set(section)) not in (0, 3):
         raise BadProtocol(
             "an order from a public table says public, its fingerprint, public_items, its number of items, and "
             "public_column, where the labels stand: all three, or none"
@@ -110,6 +118,41 @@ def check_public(section: Mapping[str, Any]) -> None:
     if not isinstance(section.get("public_column", ""), str):
         raise BadProtocol(f"public_column must be the name of a column, got {section['public_column']!r:.40}")
     _check_table(section)
+
+
+# What an order says that was made in one of these ways.
+_MADE = {"active": {"public", "public_items", "made", "asked", "answers"}, "vote": {"public", "public_items", "made"}}
+
+
+def _check_made(section: Mapping[str, Any]) -> None:
+    made = section.get("made")
+    if not isinstance(made, str) or made not in _MADE:
+        raise BadProtocol(f"made says how an order was made, {' or '.join(_MADE)}; got {made!r:.40}")
+    if (said := {*PUBLIC, *TRANSCRIPT} & set(section)) != _MADE[made]:
+        raise BadProtocol(
+            f"an order that is made = {made!r} says {', '.join(sorted(_MADE[made]))}, and this one "
+            f"{', '.join(sorted(said))}"
+        )
+    asked, answers = section.get("asked", []), section.get("answers", [])
+    check_transcript(asked, answers, BadProtocol)
+
+
+def check_transcript(asked: Any, answers: Any, refuse: type[ReplicalError]) -> None:
+    """Items, each once, and as many answers."""
+    if not isinstance(asked, list) or not all(isinstance(each, str) for each in asked):
+        raise refuse(f"asked lists the ids of items, as texts, got {asked!r:.60}")
+    if len(set(asked)) < len(asked):
+        raise refuse("asked lists an item twice: each is asked once")
+    plain = isinstance(answers, list) and all(type(each) in (str, int) for each in answers)
+    if not plain or len(answers) != len(asked):
+        raise refuse(f"answers gives each of the {len(asked)} items asked its label, or '?', got {answers!r:.60}")
+
+
+def check_answers(section: Mapping[str, Any], labels: Sequence[Label]) -> None:
+    """Refuse an answer in the transcript of an order that is no label, nor '?', from who could not say."""
+    for item, answer in zip(section.get("asked", ()), section.get("answers", ()), strict=True):
+        if answer != SKIPPED and answer not in labels:
+            raise BadProtocol(f"the answer for the item {item!r:.60} is {answer!r:.40}, none of {list(labels)!r:.90}")
 
 
 def _check_table(section: Mapping[str, Any]) -> None:

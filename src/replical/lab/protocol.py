@@ -7,6 +7,7 @@ published answer of a protocol that a lab wants to see confirmed on its own item
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_li
 from replical.core.memory import remembered
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadProtocol
-from replical.lab.preference import PUBLIC, check_public, handicaps_of, prior_section
+from replical.lab.preference import PUBLIC, TRANSCRIPT, check_answers, check_public, handicaps_of, prior_section
 from replical.lab.schema import PLAIN, SECTIONS, check_shape
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
@@ -33,7 +34,7 @@ from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
 
 # Keys of a prior beside its kind.
-_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", *PUBLIC)}
+_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", *PUBLIC, *TRANSCRIPT)}
 
 
 @dataclass(frozen=True)
@@ -305,6 +306,7 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
                 "a prior of kind order lists every hypothesis once, the most preferred first: order = [..]"
             )
         check_public(section)
+        check_answers(section, class_recipe.answers)
         return Prior.order(C, section["order"])
     raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
 
@@ -315,6 +317,20 @@ def _weights(value: Any) -> Any:
     if not isinstance(listed, list) or any(isinstance(w, bool) or not isinstance(w, int | float) for w in listed):
         raise BadProtocol(f"weights must be numbers, one a hypothesis, got {value!r:.60}")
     return value
+
+
+class Task(typing.Protocol):
+    """What a session asks for in place of a run of the protocol's learner: a confirmation, a public order."""
+
+    @property
+    def learner(self) -> Learner:
+        """Who asks."""
+        ...
+
+    @property
+    def binding(self) -> dict[str, Any]:
+        """What a journal is bound to."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

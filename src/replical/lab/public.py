@@ -1,13 +1,13 @@
 """A public labelled sample: what an order of preference is made from, and what no lab may scan.
 
 The order is fixed with the protocol, so nothing about it may depend on the items that a lab scans: they would choose
-their own order. It is made from labels alone. What unlabelled items would suggest, the candidate that most others agree
-with, is a bad first choice: the consensus of weak models is their common mistake (docs/how-to/publish-a-protocol.md).
+their own order. Every row of the public table was looked at, labelled or not, so no row of it may be in a pool. How an
+order is made from a table that is not labelled is said in `replical.lab.ordering`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,9 +20,10 @@ from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
 from replical.core.randomness import SharedRandomness
 from replical.core.text import plural
-from replical.errors import BadProtocol, BadTable
-from replical.lab.columns import name_of, names_of
+from replical.errors import BadProtocol, BadTable, ReplicalError
+from replical.lab.columns import ids_of, name_of, names_of, open_table
 from replical.lab.model_columns import TRUTH
+from replical.lab.ordering import section_again
 from replical.lab.pool import LabPool, is_sharded
 from replical.lab.protocol import Protocol
 from replical.lab.same_items import same_items
@@ -95,7 +96,7 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     if unlabelled:
         raise BadTable(
             f"{name} has no label for the item {unlabelled[0]!r} in the column {column!r}: label it, and keep its row, so "
-            "that no lab scans an item that was looked at"
+            "that no lab scans an item that was looked at; where most have none, replical data order asks for a hundred"
         )
     labels = np.array([codes[each] for each in items.ids], dtype=np.int64)
     return PublicSample(items=items, labels=labels, column=column)
@@ -161,6 +162,32 @@ def check_features(
         )
 
 
+def check_ids(items: LabPool, name: str, source: Any, *, id_column: str = "id") -> None:
+    """Refuse a table of a lab that has ids of public `items`, those of the table called `name`.
+
+    Examples
+    --------
+    >>> from replical.classes.catalogue import recipe
+    >>> models = recipe({"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}, ("no", "yes"), "seed")
+    >>> public = read_pool({"id": [1, 2], "a": ["no", "no"], "b": ["no", "yes"]}, models)
+    >>> try:
+    ...     check_ids(public, "public.csv", {"id": [2, 3]})
+    ... except BadTable as error:
+    ...     print(str(error)[:54])
+    1 of the rows of the dict is in the public table publi
+    """
+    known, both, at = set(items.ids), list[str](), 0
+    with open_table(source, (id_column,), texts=(id_column,)) as table:
+        for block in table.blocks([id_column]):
+            found = ids_of(block.columns[id_column], id_column, name_of(source), at)
+            both, at = both + [each for each in found if each in known], at + len(found)
+    if both:
+        raise BadTable(
+            f"{len(both):,} of the rows of {name_of(source)} {plural(len(both), 'is', 'are')} in the public table {name} "
+            f"too, e.g. {both[0]!r:.60}: every row of that table was looked at, asked or not, so no lab may scan it"
+        )
+
+
 def check_made(protocol: Protocol, source: Any) -> LabPool:
     """The items of the public table that the protocol's order or cover was made from; refuse another table or order."""
     name = name_of(source)
@@ -178,12 +205,27 @@ def check_made(protocol: Protocol, source: Any) -> LabPool:
     section = protocol.preference
     if section.get("from") == "cover":
         _check_cover(protocol, sample, name)
+    elif "made" in section:
+        _check_order(section, sample, name)
     elif read_public(source, section["public_column"], protocol.recipe).section["order"] != section["order"]:
         raise BadProtocol(
             f"the protocol's order is not the one that {name} makes (fewest errors first, ties by name): it was changed, so "
             "ask whoever published it"
         )
     return sample
+
+
+def _check_order(section: Mapping[str, Any], items: LabPool, name: str) -> None:
+    """An order of a table without labels: by what was asked, or by the vote."""
+    try:
+        found = section_again(section, items, name)
+    except ReplicalError as error:
+        raise BadProtocol(f"the protocol's order is not one of {name}: {error}") from error
+    if any(found.get(key) != section.get(key) for key in ("order", "asked", "answers")):
+        raise BadProtocol(
+            f"the protocol's order is not the one that {name} makes with the answers it lists: it was changed, so ask "
+            "whoever published it"
+        )
 
 
 def cover_section(items: LabPool, shared: SharedRandomness, radius: float) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from replical.errors import BadJournal, BadTable, BadUsage
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool, Part
-from replical.lab.protocol import Claim, Protocol
+from replical.lab.protocol import Protocol, Task
 from replical.lab.schema import check_name
 from replical.learners.base import Learner
 
@@ -34,7 +34,7 @@ def bind(
     lab: LabPool,
     journal: Journal,
     learner: Learner,
-    claim: Claim | None = None,
+    claim: Task | None = None,
     note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[bytes, LabPool]:
     """Write protocol, pool and claim into a new journal, or find them there; the lab's secret, and its pool in parts."""
@@ -61,7 +61,7 @@ def bind(
     return bytes.fromhex(created["private"]), grown
 
 
-def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Part], claim: Claim | None) -> LabPool:
+def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Part], claim: Task | None) -> LabPool:
     """The pool in the parts that the journal knows; what was added since is written there as one more."""
     try:
         divided = lab.divide(known)
@@ -87,20 +87,26 @@ def _part_of(detail: Mapping[str, Any]) -> Part:
     return Part(detail["items"], detail["fingerprint"])
 
 
-def _check_claim(journal: Journal, claim: Claim | None, created: Any) -> None:
-    """The journal of a run is no journal of a confirmation, nor one of another confirmation."""
+def _check_claim(journal: Journal, claim: Task | None, created: Any) -> None:
+    """The journal of a run is no journal of a confirmation or a public order, nor one of another confirmation."""
     now = None if claim is None else claim.binding
     if now == created:
         return
     own = "give this one a journal of its own"
-    if now is None or not isinstance(created, dict):
-        kinds = ("a run", "a confirmation") if created is None else ("a confirmation", "a run")
+    kinds = _kind(created), _kind(now)
+    if now is None or not isinstance(created, dict) or kinds[0] != kinds[1]:
         raise BadJournal(f"the journal {journal.where} belongs to {kinds[0]}, not to {kinds[1]}: {own}")
     key = next((each for each in now if created.get(each) != now[each]), "claim")
     raise BadJournal(
         f"the journal {journal.where} belongs to a confirmation with {key} {created.get(key)}, here it is "
         f"{now.get(key)}: {own}"
     )
+
+
+def _kind(binding: Any) -> str:
+    if binding is None:
+        return "a run"
+    return "a public order" if isinstance(binding, dict) and "order" in binding else "a confirmation"
 
 
 def name_events(protocol: Protocol, journal: Journal, ledger: Ledger, name: str) -> list[Event]:

@@ -32,7 +32,7 @@ from replical.lab.journal.journal import Event, Journal, Link
 from replical.lab.journal.ledger import CHANGES, Ledger
 from replical.lab.journal.owner import check_registered, seed_of
 from replical.lab.pool import LabPool
-from replical.lab.protocol import Claim, Protocol
+from replical.lab.protocol import Protocol, Task
 from replical.learners.base import Course, Learner, State
 from replical.learners.measured import Measured
 from replical.pools.pool import Pool
@@ -59,7 +59,7 @@ class Replay:
         secret: bytes,
         learner: Learner,
         measure: int | None,
-        claim: Claim | None,
+        claim: Task | None,
         note: Callable[[str], None],
     ) -> None:
         self._protocol, self._lab, self._journal, self._claim = protocol, lab, journal, claim

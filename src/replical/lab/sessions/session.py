@@ -12,7 +12,7 @@ from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
-from replical.lab.protocol import Claim, Protocol
+from replical.lab.protocol import Protocol, Task
 from replical.lab.sessions.replay import Replay, measured
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
@@ -46,7 +46,7 @@ class Session:
     measure
         Labels to ask for after the answer is known, to measure how often it errs; as many as the journal says if left out.
     claim
-        A published answer of this protocol that is to be confirmed, in place of a run of the protocol's learner.
+        What is asked for in place of a run of the protocol's learner: whether a published answer of it holds, a `Claim`.
     note
         Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
 
@@ -93,7 +93,7 @@ class Session:
         *,
         annotator: str | None = None,
         measure: int | None = None,
-        claim: Claim | None = None,
+        claim: Task | None = None,
         note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.protocol, self.journal, self.claim = protocol, journal, claim

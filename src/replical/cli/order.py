@@ -1,0 +1,260 @@
+"""``replical data order``: a public order of the models of a table, and the file that ``replical init --order`` takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from replical.classes.catalogue import read_file
+from replical.classes.recipe import Recipe
+from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
+from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
+from replical.cli.output import answer, number, prose, reading
+from replical.cli.page import PageOptions, PageWords, serve_page
+from replical.cli.protocol_sections import labels_section, models_section, read_candidates
+from replical.cli.wizard import label_text, label_values
+from replical.core.files import write_whole
+from replical.core.text import count
+from replical.errors import BadTable, BadUsage
+from replical.lab.journal.journal import Journal
+from replical.lab.model_columns import model_columns
+from replical.lab.ordering import (
+    SCHEMA,
+    OrderFile,
+    OrderTask,
+    active_section,
+    asked_of,
+    order_by,
+    vote_section,
+)
+from replical.lab.pool import LabPool
+from replical.lab.protocol import Protocol, recipe_of
+from replical.lab.public import check_features, check_ids
+from replical.lab.schema import SCHEMA as PROTOCOL
+from replical.lab.sessions.session import Session
+from replical.lab.tables import read_labels, read_pool
+from replical.learners.handicap.order import Inquiry
+
+_DRAFT = "public order"  # the seed of what the journal calls a protocol; nothing is drawn from it
+_FIRST = 3  # models that are named
+
+
+def order_command(
+    table: Annotated[
+        Path, typer.Argument(metavar="TABLE", help="public items that no lab will scan: .parquet or .csv")
+    ],
+    out: Annotated[Path, typer.Option(help="the order to write, a .json file for init --order")],
+    labels: Annotated[
+        str | None, typer.Option(help="a column of the table with labels, of which a hundred are looked at")
+    ] = None,
+    ask: Annotated[str | None, typer.Option(help="who labels a hundred: terminal, or page")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="no labels: vote (who agrees most with all others), or FILE:COLUMN, a CSV with a column candidate and a "
+            "public number, the smallest first; FILE:COLUMN,OTHER parts those with the same"
+        ),
+    ] = None,
+    descending: Annotated[bool, typer.Option("--descending", help="of --by FILE:COLUMN: the largest first")] = False,
+    journal: Annotated[Path | None, typer.Option(help="of --ask: the file that keeps every label")] = None,
+    show: Show = None,
+    annotator: Annotator = None,
+    page: PageWords = None,
+    candidates: Annotated[
+        str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
+    ] = None,
+    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
+    values: Annotated[
+        str | None,
+        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
+    ] = None,
+    weights: Annotated[str | None, typer.Option(help="what an error costs, by true label, as for init")] = None,
+    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains, as for init")] = None,
+    price: Annotated[float | None, typer.Option(parser=number, help="what abstaining costs, as for init")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an existing order")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> int:
+    """Put good models first: an order from public items that are not labelled, for init --public TABLE --order FILE.
+
+    Up to 100 items are asked, each where models still in play (at most 3 errors behind the best) differ. The order is
+    written with what was asked, so that anyone can compute it again. No lab may scan an item of the table, asked or not.
+    Exit code 3 while labels are pending.
+    """
+    _check_usage(labels, ask, by, journal=journal, descending=descending)
+    never_over(
+        {"--out": out},
+        {"the table": table, "--journal": journal, "--by": None if by is None else by.rpartition(":")[0]},
+    )
+    if out.exists() and not force:
+        raise BadUsage(f"{out} exists: others may have it; use --force, or another name")
+    section, said = _class_of(table, labels, candidates, leave_out or [], values, abstain)
+    about = labels_section(said, weights, abstain, price)
+    recipe = recipe_of(section, about, _DRAFT)
+    if by is not None and by != "vote":
+        return _write(_by_numbers(by, recipe, descending), None, table, out, as_json=as_json)
+    with reading(table) as update:
+        items = read_pool(table, recipe, progress=update)
+    if by == "vote":
+        return _write(OrderFile.of(vote_section(items), recipe), None, table, out, as_json=as_json)
+    if labels is not None:
+        known = dict[str, int | None](read_labels(table, labels, recipe.answers))
+        try:
+            inquiry = asked_of(items, known, f"the column {labels} of {table}")
+        except BadTable as error:
+            raise BadTable(f"{error}: label it, or have people asked, who may skip it (--ask page)") from error
+    else:
+        assert journal is not None, "checked above"
+        draft: dict[str, Any] = {"schema": PROTOCOL, "title": "Public order", "seed": _DRAFT, "class": section}
+        draft |= {"labels": about, "learner": {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}}
+        details = details_from(table, columns_to_show(show, set(recipe.columns)), "id")
+        with Journal(str(journal)) as kept:
+            session = Session(Protocol.of(draft), items, kept, annotator=annotator, claim=OrderTask(items=items))
+            if ask == "page":
+                serve_page(session, details, "Labelling", PageOptions.of(page) if page else PageOptions())
+            else:
+                ask_at_terminal(session, details)
+            if session.open:
+                if as_json:
+                    answer(
+                        {"schema": SCHEMA, "status": "pending", "pending": len(session.open), "labels": session.counts}
+                    )
+                    return PENDING
+                return say_pending(session, None)
+            session.finish()
+            inquiry = asked_of(items, session.ledger.labels | dict.fromkeys(session.ledger.skipped), str(journal))
+    return _write(OrderFile.of(active_section(items, inquiry), recipe), (items, inquiry), table, out, as_json=as_json)
+
+
+def _check_usage(
+    labels: str | None, ask: str | None, by: str | None, *, journal: Path | None, descending: bool
+) -> None:
+    """Refuse two ways to an order, or none, and what is about another way."""
+    if sum(each is not None for each in (labels, ask, by)) != 1:
+        raise BadUsage("give --labels COLUMN, --ask terminal|page, or --by vote|FILE:COLUMN, and one of them alone")
+    if ask not in (None, "terminal", "page"):
+        raise BadUsage(f"--ask is terminal or page, got {ask!r}")
+    if (ask is None) != (journal is None):
+        need = "--ask keeps every label in a journal: give --journal FILE too"
+        raise BadUsage(need if ask else "a journal is for labels that people give: leave out --journal, or give --ask")
+    if descending and by in (None, "vote"):
+        raise BadUsage("--descending is about --by FILE:COLUMN: leave it out")
+
+
+def _class_of(
+    table: Path,
+    labels: str | None,
+    candidates: str | None,
+    leave_out: list[str],
+    values: str | None,
+    abstain: str | None,
+) -> tuple[dict[str, Any], tuple[Any, ...]]:
+    """The models of the table and their labels, read as init reads them."""
+    if not table.exists():
+        raise BadTable(f"there is no file {table}")
+    models = None if candidates is None else read_candidates(candidates)
+    said = None if values is None else label_values(values)
+    if said is not None and abstain is not None and abstain not in map(str, said):
+        said = (*said, abstain)  # models say it too
+    with reading(table) as update:
+        found = model_columns(
+            table,
+            truth=labels,
+            values=said,
+            models=None if models is None else [each["name"] for each in models],
+            without=leave_out,
+            progress=update,
+        )
+    if labels in found.models:
+        raise BadTable(f"{labels!r} is a model, not the labels of {table}: name the column that holds the labels")
+    section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
+    if abstain is None:
+        return section, found.values
+    left = tuple(value for value in found.values if str(value) != abstain)
+    return section, label_values(label_text(left))
+
+
+def _by_numbers(by: str, recipe: Recipe, descending: bool) -> OrderFile:
+    """From the columns of a CSV file, with one row a candidate."""
+    file, names = file_and_column("--by", by)
+    content = read_file(file)
+    columns = []
+    for column in (name.strip() for name in names.split(",")):
+        for needed in ("candidate", column):
+            if needed not in content.header:
+                raise BadTable(f"{file} needs a column {needed!r}, it has {', '.join(content.header)}")
+        who, what, numbers = content.header.index("candidate"), content.header.index(column), dict[str, float]()
+        for row, line in zip(content.rows, content.lines, strict=True):
+            if row[who] in numbers:
+                raise BadTable(f"{file}, line {line}: {row[who]!r} stands in it twice")
+            try:
+                numbers[row[who]] = float(row[what])
+            except ValueError as error:
+                raise BadTable(f"{file}, line {line}: the {column} {row[what]!r} is not a number") from error
+        columns.append((column, numbers))
+    return order_by(recipe, columns, descending=descending, name=file.name)
+
+
+def _write(order: OrderFile, asked: tuple[LabPool, Inquiry] | None, table: Path, out: Path, *, as_json: bool) -> int:
+    write_whole(out, order.json, what="the order", refuse=BadTable)
+    if as_json:
+        told: dict[str, Any] = {"schema": SCHEMA, "status": "done", "made": order.made, "order": list(order.order)}
+        answer(told | {"asked": len(order.asked), "file": str(out)})
+        return 0
+    if asked is not None:
+        items, inquiry = asked
+        skipped = sum(each.code is None for each in inquiry.asked)
+        more = f" and {skipped} skipped" if skipped else ""
+        prose.print(
+            f"{count(len(inquiry.asked) - skipped, 'label')}{more}, of {count(len(items), 'public item')}; "
+            f"{len(inquiry.in_play)} of {count(len(order.order), 'model')} still in play.",
+            soft_wrap=True,
+        )
+    listed = ", ".join(order.order[:_FIRST]) + (", .." if len(order.order) > _FIRST else "")
+    prose.print(f"Wrote {out}: {listed}", markup=False, soft_wrap=True)
+    apart = ""
+    if order.from_table:
+        prose.print(
+            f"Publish {table} with it. No lab may scan one of its items, asked or not: they were looked at.",
+            markup=False,
+            soft_wrap=True,
+        )
+        apart = f" --public {table}"
+    prose.print(f"Next: replical init --pool YOUR-TABLE{apart} --order {out}", markup=False, soft_wrap=True)
+    return 0
+
+
+class ReadOrder(NamedTuple):
+    """What a protocol says of an order that was read, and the public table it was made from, if there is one."""
+
+    section: dict[str, Any]
+    table: Path | None
+
+
+def read_order(
+    file: Path, public: str | None, pool: Path | None, recipe: Recipe, id_column: str, *, instead: object
+) -> ReadOrder:
+    """The order in a file, computed again on its public table, none of whose items is in the `pool`."""
+    if instead is not None:
+        raise BadUsage("--order says who is preferred: give it, or --prefer, or --handicap")
+    order = OrderFile.read(file)
+    if not order.from_table:
+        if public is not None:
+            raise BadUsage(f"{file} was made by {order.made}, without a public table: leave out --public, or --order")
+        return ReadOrder(order.section(recipe, None, str(file), ""), None)
+    if public is None:
+        raise BadUsage(f"{file} was made from a public table: give it too, --public TABLE")
+    table = Path(public)
+    if not table.exists():
+        raise BadUsage(f"beside --order --public names the table alone, and there is no file {public}")
+    if pool is not None and table.exists() and table.samefile(pool):
+        raise BadUsage(f"public items belong to no lab, and {table} is your table: give --public a table of its own")
+    order.places(recipe, str(file))
+    with reading(table) as update:
+        items = read_pool(table, recipe, progress=update)
+    section = order.section(recipe, items, str(file), str(table))
+    if pool is not None:
+        check_ids(items, str(table), pool, id_column=id_column)
+        check_features(recipe, table, pool, id_column=id_column)
+    return ReadOrder(section, table)
