@@ -1,8 +1,8 @@
 """Orders from a public table that is not labelled, and the file that one is written to.
 
 They are made from labels that are asked for where candidates in play differ (`replical.learners.handicap.order`), or from
-the vote of all candidates. What was asked is published with the order, so that anyone can compute it again. Every row of the table was looked at,
-whether it was asked or not, so none of them may be in a lab's pool.
+the vote of all candidates. What was asked is published with the order, so that anyone can compute it again. Every row of
+the table was looked at, whether it was asked or not, so none of them may be in a lab's pool.
 """
 
 from __future__ import annotations
