@@ -334,6 +334,28 @@ def handicap(
     return S, m, asked, at, largest
 
 
+def public_order(codes, walk, answer, names, most, cost=lambda said, label: int(said != label)):
+    """A public order, one prediction at a time: who comes first, and the items asked, with None where nobody answered.
+
+    What is `answer(item)` is looked at for those items alone.
+    """
+    everyone, asked = range(len(codes)), []
+
+    def lost(h):
+        return sum(cost(int(codes[h][x]), label) for x, label in asked if label is not None)
+
+    for x in walk:
+        best = min(map(lost, everyone))
+        in_play = [h for h in everyone if lost(h) - best <= 3]
+        known = sum(label is not None for _, label in asked)
+        if known < most and any(codes[h][x] != codes[in_play[0]][x] for h in in_play):
+            asked.append((x, answer(x)))
+    said = [[int(codes[h][x]) for h in everyone] for x in range(len(walk))]
+    vote = [max(sorted(set(each)), key=each.count) for each in said]
+    agrees = [sum(each[h] == most_said for each, most_said in zip(said, vote, strict=True)) for h in everyone]
+    return sorted(everyone, key=lambda h: (lost(h), -agrees[h], names[h])), asked
+
+
 def confirm(
     codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=16, skipped=(),
     cost=lambda said, label: Fraction(int(said != label)),
