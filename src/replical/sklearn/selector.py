@@ -17,7 +17,17 @@ from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.text import listing
-from replical.sklearn.base import Candidates, Oracle, Replicable, check_fitted, codes_of, named_estimators, public_rows
+from replical.learners.handicap.order import Inquiry, walk
+from replical.sklearn.base import (
+    Candidates,
+    Oracle,
+    Replicable,
+    check_apart,
+    check_fitted,
+    codes_of,
+    named_estimators,
+    public_rows,
+)
 
 
 def _has_probabilities(selector: ReplicableSelector) -> bool:
@@ -42,7 +52,13 @@ class ReplicableSelector(Replicable):
     public
         Labelled rows (X, y) that belong to no lab, the same for all labs: the estimators are then preferred by the errors
         that they make on them, ties by name, and far fewer labels are needed. They must not be those that the estimators
-        were fitted on, nor rows to choose on. Left out: handicaps are drawn from the seed.
+        were fitted on, nor rows to choose on. With `ask_public` rows X without labels. Left out: handicaps are drawn from
+        the seed.
+    ask_public
+        A function from row numbers of `public` to labels, None where nobody can say: it is called for up to a hundred
+        rows, each where estimators that are still in play differ, and they are preferred by the errors that they make on
+        these. What it says is public: the first lab publishes ``public_asked_``, and all others give
+        ``ask_public=published.__getitem__``. None of the rows of `public` may be among those to choose on, asked or not.
     losses
         What predictions cost where that is not one for each error: `replical.Losses.of`, with the labels in the order of
         `classes`; what an estimator says that abstains is then the last of these. `epsilon` is in costliest errors.
@@ -86,6 +102,8 @@ class ReplicableSelector(Replicable):
         With public rows: the estimator that is first there errs at most so much more than the best. None without.
     excess_upper_
         If certified: a bound on how much more than the best the answer errs.
+    public_asked_
+        With `ask_public`: the labels that it gave, by row, in the order in which it was asked; None where it could not say.
     seed_
         The published string that was used.
     classes_
@@ -108,7 +126,8 @@ class ReplicableSelector(Replicable):
         self,
         estimators: Candidates = (),
         *,
-        public: tuple[Any, ArrayLike] | None = None,
+        public: Any = None,
+        ask_public: Oracle | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         rho: float = 0.1,
@@ -123,6 +142,7 @@ class ReplicableSelector(Replicable):
     ) -> None:
         self.estimators = estimators
         self.public = public
+        self.ask_public = ask_public
         self.epsilon = epsilon
         self.delta = delta
         self.rho = rho
@@ -169,22 +189,22 @@ class ReplicableSelector(Replicable):
         classes, labels = self._labels(y, oracle, candidate_labels)
         if len(classes) < 2:
             raise ValueError("1 class is in y and known to the candidates: give all labels as classes=[..]")
-        public = None if self.public is None else public_rows(self.public, X, classes)
-        seed = self._seed()
+        labelled = None if self.public is None or self.ask_public else public_rows(self.public, X, classes)
         C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
         candidates = [estimator for _, estimator in named]
+        known = self._asked(C, candidates, X, classes) if self.ask_public else _labelled(C, candidates, labelled)
+        seed = self._seed()
         codes = _predictions(candidates, X, classes)
-        known = (
-            None if public is None else _Public([np.asarray(each.predict(public[0])) for each in candidates], public[1])
-        )
         self._warn_of_copies(C, codes, known)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._warn_of_scaling(X)
         self._keep(
-            self._run(C, codes, labels, seed, prior=self._order(C, known), losses=self.losses),
+            self._run(C, codes, labels, seed, prior=UNIFORM if known is None else known.prior, losses=self.losses),
             classes,
             seed,
         )
+        if known is not None and known.asked is not None:
+            self.public_asked_ = known.asked
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
         self.survivors_ = [named[h][0] for h in self.result_.survivors.indices.tolist()]
         self._warn_if_uncertified()
@@ -205,13 +225,25 @@ class ReplicableSelector(Replicable):
                 stacklevel=3,
             )
 
-    def _order(self, C: PredictionTable, public: _Public | None) -> Prior:
-        """Fewest errors on the public rows first, ties by name; nobody is preferred if there are none."""
-        return (
-            UNIFORM
-            if public is None
-            else Prior.by_errors(C, np.array([(said != public.y).sum() for said in public.said]))
+    def _asked(self, C: PredictionTable, candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> _Public:
+        """Public rows without labels, of which up to a hundred are asked."""
+        assert self.ask_public is not None, "who answers"
+        if self.public is None or isinstance(self.public, tuple):
+            raise ValueError("ask_public says labels of public rows that have none: give it with public=X_public")
+        check_apart(self.public, X)
+        rows = _predictions(candidates, self.public, classes)
+        inquiry = Inquiry(
+            C=C, items=cast(Items, rows), walk=walk(tuple(map(str, range(len(rows))))), losses=self.losses
         )
+        asked: dict[int, Any] = {}
+        for row in inquiry.rows():
+            asked[row] = self.ask_public(row)
+            code = None if asked[row] is None else int(codes_of([asked[row]], classes)[0])
+            if code is not None and self.losses is not None and code >= self.losses.labels:
+                raise ValueError(f"ask_public says {asked[row]!r} of row {row}, which is what abstaining is called")
+            inquiry.hear(row, code)
+        said = predictions_of(C, cast(Items, rows))
+        return _Public([said.codes(h) for h in range(len(C))], inquiry.prior, asked)
 
     def __sklearn_clone__(self) -> ReplicableSelector:
         """The candidates stay fitted, as they are: they are what is chosen among."""
@@ -236,10 +268,19 @@ class ReplicableSelector(Replicable):
 
 
 class _Public(NamedTuple):
-    """What the candidates say about public rows, and their labels."""
+    """What the candidates say about public rows, the order that follows, and what was asked for it, if anything was."""
 
     said: list[NDArray[Any]]
-    y: NDArray[Any]
+    prior: Prior
+    asked: dict[int, Any] | None = None
+
+
+def _labelled(C: PredictionTable, candidates: Sequence[Any], public: tuple[Any, NDArray[Any]] | None) -> _Public | None:
+    """Public rows with labels: fewest errors first, ties by name; nobody is preferred if there are none."""
+    if public is None:
+        return None
+    said = [np.asarray(each.predict(public[0])) for each in candidates]
+    return _Public(said, Prior.by_errors(C, np.array([(each != public[1]).sum() for each in said])))
 
 
 def _predictions(candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> PackedRows:

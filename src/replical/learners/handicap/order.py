@@ -15,7 +15,7 @@ Reference: ours; measured in docs/how-to/choose-among-my-models.md.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -120,10 +120,14 @@ class Inquiry:
         self.lost += (said != code) if self.losses is None else self.losses.table[code][said]
         self._labels += 1
 
+    def rows(self) -> Iterator[int]:
+        """Item after item that has to be asked; each is heard before the next."""
+        while len(ahead := self.ahead):
+            yield int(ahead[0])
+
     def run(self) -> Course:
         """Ask item after item, and listen."""
-        while len(ahead := self.ahead):
-            item = int(ahead[0])
+        for item in self.rows():
             code = yield item
             self.hear(item, code)
         return self
