@@ -20,6 +20,10 @@ writes DIR/choosing.json, .md (tables) and .svg/.png (figure), anew after each p
 benchmarks/history/choosing, with the commit. What is done is kept in DIR/choosing-parts until the end: an interrupted run
 goes on from there if it is started again.
 
+With --orders nothing but public orders is measured (benchmarks/choosing_orders.py): a random hundred, a hundred asked
+actively, the vote; public and lab rows from disjoint halves. Written to DIR/choosing-orders.json and .md, recorded as
+benchmarks/history/choosing/orders.json.
+
 With --growth nothing but pools that grow four times by half is measured (benchmarks/choosing_growth.py): written to
 DIR/choosing-growth.json and .md, recorded as benchmarks/history/choosing/growth.json.
 """
@@ -452,6 +456,26 @@ def grow(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: b
     print(table(found["growth"]), end="")
 
 
+def order(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: bool) -> None:
+    """Measure public orders, print and write it."""
+    from choosing_orders import SIZES, Ordering, summary, table
+
+    rows, begun = [], time.perf_counter()
+    for items in SIZES:
+        runs = []
+        for name in names:
+            for some in ordered_map(Ordering(models_of(name), items), range(strings), workers):
+                runs += some
+            say(f"{name}, {items:,} items: {time.perf_counter() - begun:.0f} s")
+        rows += summary(runs, items)
+    found = {**SETTING, "commit": commit(), "sets": list(names), "strings": strings, "orders": rows}
+    out.mkdir(parents=True, exist_ok=True)
+    for file in (out / "choosing-orders.json", *([HISTORY / "orders.json"] if kept else [])):
+        file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    (out / "choosing-orders.md").write_text(table(rows), encoding="utf-8")
+    print(table(rows), end="")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 500 items")
@@ -460,10 +484,15 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/choosing")
     parser.add_argument("--growth", action="store_true", help="measure pools that grow, and nothing else")
+    parser.add_argument("--orders", action="store_true", help="measure public orders, and nothing else")
+    parser.add_argument("--strings", type=int, default=10, help="of --orders: strings a set (10)")
     given = parser.parse_args()
     names = given.sets or (QUICK if given.quick else list(SETS))
     if given.growth:
         grow(names, 2 if given.quick else STRINGS[500], given.workers, given.out, kept=given.record)
+        return
+    if given.orders:
+        order(names, 2 if given.quick else given.strings, given.workers, given.out, kept=given.record)
         return
     sizes = {500: 2} if given.quick else STRINGS
     kept, path, begun = given.out / "choosing-parts", given.out / "choosing", time.perf_counter()

@@ -65,6 +65,8 @@ class Inquiry:
         What predictions cost; None where errors are counted.
     asked
         What was asked so far, in this order.
+    predictions
+        What each hypothesis says about each item.
     lost
         What each hypothesis has lost on these, in whole parts of the costliest error: its errors, where losses are alike.
 
@@ -93,7 +95,7 @@ class Inquiry:
     def __post_init__(self) -> None:
         self.lost = np.zeros(len(self.C), dtype=np.int64)
         self._everyone = np.arange(len(self.C), dtype=np.int64)
-        self._predictions: Predictions = predictions_of(self.C, self.items)
+        self.predictions: Predictions = predictions_of(self.C, self.items)
         self._labels, self._at = 0, 0
 
     @property
@@ -108,7 +110,7 @@ class Inquiry:
         rest, alive = self.walk[self._at :], self.in_play
         if self._labels >= MOST or len(alive) < 2 or len(rest) == 0:
             return rest[:0]
-        return rest[self._predictions.disagreement(alive, rest)]
+        return rest[self.predictions.disagreement(alive, rest)]
 
     def hear(self, item: int, code: int | None) -> None:
         """The label of the next item that those in play differ on; None from who cannot say."""
@@ -116,7 +118,7 @@ class Inquiry:
         self.asked.append(Asked(item, code))
         if code is None:
             return
-        said = self._predictions.codes_of_item(item, self._everyone)
+        said = self.predictions.codes_of_item(item, self._everyone)
         self.lost += (said != code) if self.losses is None else self.losses.table[code][said]
         self._labels += 1
 
@@ -135,7 +137,7 @@ class Inquiry:
     @property
     def prior(self) -> Prior:
         """The strict order: fewest errors, then most agreement with the vote, then by name."""
-        return by_numbers(self.C, self.lost, against_the_vote(self.C, self._predictions, len(self.walk)))
+        return by_numbers(self.C, self.lost, against_the_vote(self.C, self.predictions, len(self.walk)))
 
 
 def walk(ids: tuple[str, ...]) -> Indices:

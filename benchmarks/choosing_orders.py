@@ -1,0 +1,121 @@
+"""Public orders, for benchmarks/choosing.py --orders: a hundred labels at random, a hundred asked actively, none at all.
+
+Public and lab rows are from disjoint halves of a set's rows. Public are up to 1,500 rows of their half, drawn anew for each
+string; a lab's items are draws from the other half. Orders are from the errors on the first hundred public rows, from a
+hundred labels asked where candidates in play differ, and from agreement with the vote of all candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from statistics import geometric_mean
+from typing import Any
+
+import numpy as np
+from choosing import PUBLIC, SEED, Labs, ModelSet, Run, Way, figures
+from choosing_tables import markdown, share
+from numpy.typing import NDArray
+
+from replical import Prior, PrivateRandomness
+from replical.learners.handicap.order import Inquiry, against_the_vote, by_numbers
+
+LOOKED_AT = 1_500
+SIZES = (500, 2_000)
+ORDERS = {
+    "random": "public order, a random hundred",
+    "active": "public order, a hundred asked actively",
+    "vote": "the vote of all, no labels",
+}
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Two labs that choose from one set with each order; called with a string's number."""
+
+    models: ModelSet
+    items: int
+
+    @cached_property
+    def _halves(self) -> list[NDArray[np.int64]]:
+        rows = PrivateRandomness.simulated(SEED, self.models.name, "halves").permutation(len(self.models.truth))
+        return [np.sort(half) for half in np.array_split(rows, 2)]
+
+    @cached_property
+    def labs(self) -> Labs:
+        mine, rows = self.models, self._halves[1]
+        return Labs(replace(mine, predictions=mine.predictions[rows], truth=mine.truth[rows]), self.items)
+
+    def __call__(self, string: int) -> list[dict[str, Any]]:
+        return list(self.runs(string))
+
+    def runs(self, string: int) -> Iterator[dict[str, Any]]:
+        for order in ORDERS:
+            prior, labels = self.prior(order, string)
+            for run in self.labs.learnt(Way("handicap", order), prior, string):
+                if run.lab != "C":
+                    yield asdict(run) | {"set": self.models.name, "public_labels": labels}
+
+    def prior(self, order: str, string: int) -> tuple[Prior, int]:
+        """The order, and how many public labels it took."""
+        walked = PrivateRandomness.simulated(SEED, self.models.name, string, "walk").permutation(len(self._halves[0]))
+        rows, C = self._halves[0][walked[:LOOKED_AT]], self.labs.population.C
+        said, truth = C.items(self.models.predictions[rows]), self.models.truth[rows]
+        if order == "random":
+            wrong = self.models.predictions[rows[:PUBLIC]] != truth[:PUBLIC, None]
+            return Prior.by_errors(C, wrong.sum(axis=0)), PUBLIC
+        inquiry = Inquiry(C=C, items=said, walk=np.arange(len(rows)))
+        if order == "vote":
+            return by_numbers(C, against_the_vote(C, inquiry.predictions, len(rows))), 0
+        for row in inquiry.rows():
+            inquiry.hear(row, int(truth[row]))
+        return inquiry.prior, len(inquiry.asked)
+
+
+def summary(runs: list[dict[str, Any]], items: int) -> list[dict[str, Any]]:
+    """One row an order, of all sets."""
+    rows = []
+    for order in ORDERS:
+        some = [run for run in runs if run["order"] == order]
+        known = [
+            Run(**{key: value for key, value in run.items() if key not in ("set", "public_labels")}) for run in some
+        ]
+        means = [np.mean([run["labels"] for run in each]) for _, each in groupby(some, key=lambda run: run["set"])]
+        told = figures(known)
+        told |= {
+            "items": items,
+            "order": order,
+            "public_labels": float(np.mean([run["public_labels"] for run in some])),
+        }
+        rows.append(told | {"labels_geometric": geometric_mean(means), "sets": len(means)})
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """One line an order and size."""
+    columns = (
+        "items",
+        "order",
+        "labels, geometric mean",
+        "certified",
+        "pairs agree",
+        "excess, mean",
+        "wrong certificates",
+    )
+    return markdown(
+        columns,
+        (
+            [
+                f"{row['items']:,}",
+                ORDERS[row["order"]],
+                f"{row['labels_geometric']:.0f}",
+                share(row["certified"], row["labs"]),
+                share(row["agreements"], row["pairs"]),
+                f"{row['excess_mean']:.4f}",
+                f"{row['wrong_certificates']}",
+            ]
+            for row in rows
+        ),
+    )
