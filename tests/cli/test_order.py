@@ -1,0 +1,195 @@
+"""``replical data order`` and ``init --order``: from a public table without labels to a certificate that is verified."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from support.lab import world, write_csv
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A public table with labels and one without, and a lab's table, in the present folder."""
+    monkeypatch.chdir(tmp_path)
+    public = world(items=300, seed=3, best=0.05, worst=0.4)
+    public = {"id": [f"p{number}" for number in range(300)], **{key: public[key] for key in ("truth", *MODELS)}}
+    write_csv("public.csv", public)
+    write_csv("plain.csv", {key: column for key, column in public.items() if key != "truth"})
+    write_csv("a.csv", world(items=800, seed=4, best=0.05, worst=0.4))
+    return public
+
+
+MODELS = tuple(f"m{h}" for h in range(6))
+INIT = ("init", "--pool", "a.csv", "--seed", "s", "--epsilon", ".3", "--out", "p.toml")
+
+
+def test_a_hundred_are_asked_and_everything_is_computed_again(folder, command):
+    code, out, _ = command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
+    assert code == 0
+    assert "of 300 public items" in out
+    assert "Next: replical init --pool YOUR-TABLE --public public.csv --order o.json" in out
+    order = json.loads(Path("o.json").read_text())
+    assert sorted(order["order"]) == sorted(MODELS)
+    assert 0 < len(order["asked"]) <= 100
+    truth = dict(zip(folder["id"], folder["truth"], strict=True))
+    assert order["answers"] == [truth[item] for item in order["asked"]]
+    assert command(*INIT, "--public", "plain.csv", "--order", "o.json")[0] == 0  # the labels are in the order
+    said = tomllib.loads(Path("p.toml").read_text())["handicap"]
+    assert (said["made"], said["asked"], said["answers"]) == ("active", order["asked"], order["answers"])
+    assert [MODELS[h] for h in said["order"]] == order["order"]
+    run = ("run", "p.toml", "--pool", "a.csv", "--labels", "a.csv:truth", "--journal", "a.db", "--out", "a.json")
+    assert command(*run, "--public", "plain.csv")[0] == 0
+    assert command("verify", "a.json", "--public", "plain.csv")[0] == 0
+    code, out, _ = command("verify", "a.json", "--public", "a.csv")
+    assert code == 1
+    assert "is not the public table of the protocol" in out
+
+
+def test_a_forged_transcript_is_noticed_by_whoever_has_the_table(folder, command):
+    command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
+    command(*INIT, "--public", "public.csv", "--order", "o.json")
+    text = Path("p.toml").read_text()
+    line = next(line for line in text.splitlines() if line.startswith("answers = "))
+    turned = line.replace('"yes"', '"x"').replace('"no"', '"yes"').replace('"x"', '"no"')
+    Path("p.toml").write_text(text.replace(line, turned))
+    run = ("run", "p.toml", "--pool", "a.csv", "--labels", "a.csv:truth", "--journal", "a.db", "--out", "a.json")
+    code, _, err = command(*run, "--public", "public.csv")
+    assert code == 2
+    assert "the protocol's order is not " in err
+    assert command(*run)[0] == 0  # without the table nobody can tell
+    assert command("verify", "a.json", "--public", "public.csv")[0] == 1
+
+
+@pytest.mark.parametrize("row", ["asked", "not asked"])
+def test_a_pool_with_an_item_that_was_looked_at_is_refused(folder, command, row):
+    """Whether it was asked or not: that is the trap."""
+    command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
+    assert command(*INIT, "--public", "public.csv", "--order", "o.json")[0] == 0
+    asked = json.loads(Path("o.json").read_text())["asked"]
+    item = asked[0] if row == "asked" else next(each for each in folder["id"] if each not in asked)
+    columns = world(items=800, seed=4, best=0.05, worst=0.4)
+    write_csv("b.csv", columns | {"id": [item, *columns["id"][1:]]})
+    code, _, err = command(*INIT, "--pool", "b.csv", "--force", "--public", "public.csv", "--order", "o.json")
+    assert (code, f"e.g. {item!r}: every row of that table was looked at" in err) == (2, True)
+    run = ("run", "p.toml", "--pool", "b.csv", "--labels", "b.csv:truth", "--journal", "b.db", "--out", "b.json")
+    code, _, err = command(*run, "--public", "public.csv")
+    assert (code, f"is in the public table public.csv, e.g. {item!r}" in err) == (2, True)
+
+
+def test_a_person_at_the_terminal_skips_leaves_and_goes_on(folder, command, typed):
+    words = ("data", "order", "plain.csv", "--ask", "terminal", "--journal", "o.db", "--show", "id", "--out", "o.json")
+    typed(["yes", "?", "no", "q"])
+    code, out, err = command(*words)
+    assert (code, "1 label is pending" in out, Path("o.json").exists()) == (3, True, False)
+    assert "Item 3: " in err
+    typed(["yes"] * 150)
+    code, out, _ = command(*words)
+    assert (code, "and 1 skipped" in out) == (0, True)
+    order = json.loads(Path("o.json").read_text())
+    assert order["answers"][:3] == ["yes", "?", "no"]
+    assert set(order["answers"][3:]) == {"yes"}
+    assert command(*INIT, "--public", "plain.csv", "--order", "o.json")[0] == 0
+    code, _, err = command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
+    assert (code, "o.json exists" in err) == (2, True)
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """What a person types, line by line."""
+    import io
+    import sys
+
+    return lambda lines: monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+
+
+def test_without_labels_by_the_vote_or_by_numbers(folder, command):
+    assert command("data", "order", "plain.csv", "--by", "vote", "--out", "v.json")[0] == 0
+    assert command(*INIT, "--public", "plain.csv", "--order", "v.json")[0] == 0
+    assert tomllib.loads(Path("p.toml").read_text())["handicap"]["made"] == "vote"
+    Path("s.csv").write_text("candidate,price,size\n" + "".join(f"m{h},{h // 2},{-h}\n" for h in range(6)))
+    assert command("data", "order", "plain.csv", "--by", "s.csv:price,size", "--out", "n.json")[0] == 0
+    assert command(*INIT, "--force", "--order", "n.json")[0] == 0
+    said = tomllib.loads(Path("p.toml").read_text())["handicap"]
+    assert said == {"from": "order", "order": [1, 0, 3, 2, 5, 4]}
+    code, out, _ = command(
+        "data", "order", "plain.csv", "--by", "s.csv:size", "--descending", "--out", "d.json", "--json"
+    )
+    assert (code, json.loads(out)["order"]) == (0, list(MODELS))
+
+
+def write_numbers(text):
+    Path("s.csv").write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "give --labels COLUMN, --ask terminal|page, or --by vote|FILE:COLUMN, and one of them alone"),
+        (("--labels", "truth", "--by", "vote"), "and one of them alone"),
+        (("--ask", "file"), "--ask is terminal or page, got 'file'"),
+        (("--ask", "page"), "--ask keeps every label in a journal: give --journal FILE too"),
+        (("--by", "vote", "--journal", "o.db"), "a journal is for labels that people give"),
+        (("--by", "vote", "--descending"), "--descending is about --by FILE:COLUMN"),
+        (("--by", "s.csv"), "--by names a file and a column, FILE:COLUMN, got 's.csv'"),
+        (("--by", "s.csv:cost"), "s.csv needs a column 'cost', it has candidate, price"),
+        (("--by", "s.csv:price"), "'m0' and 'm1' have the same price, and an order is strict"),
+        (("--labels", "gold"), "has no column 'gold'"),
+        (("--by", "vote", "--leave-out", "m7"), "has no column 'm7'"),
+    ],
+)
+def test_what_cannot_be_an_order_is_one_sentence(folder, command, words, message):
+    write_numbers("candidate,price\n" + "".join(f"m{h},{h // 2}\n" for h in range(6)))
+    code, _, err = command("data", "order", "public.csv", "--out", "o.json", *words)
+    assert code == 2
+    assert message in err
+    assert not Path("o.json").exists()
+
+
+def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
+    some = {number: label if number % 3 else "" for number, label in enumerate(folder["truth"])}
+    write_csv("some.csv", folder | {"truth": [*some.values()]})
+    code, _, err = command("data", "order", "some.csv", "--labels", "truth", "--out", "o.json")
+    assert (code, "which is asked: label it, or have people asked, who may skip it (--ask page)" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--order", "o.json"), "o.json was made from a public table: give it too, --public TABLE"),
+        (("--order", "o.json", "--public", "public.csv:truth"), "--public names the table alone"),
+        (("--order", "o.json", "--public", "a.csv"), "and a.csv is your table"),
+        (("--order", "o.json", "--public", "narrow.csv"), "narrow.csv has no column 'm5'"),
+        (("--order", "o.json", "--public", "other.csv"), "o.json is not an order of other.csv"),
+        (("--order", "o.json", "--handicap", "zero"), "give it, or --prefer, or --handicap"),
+        (("--order", "n.json", "--public", "public.csv"), "was made by s.csv:price, without a public table"),
+        (("--order", "o.json", "--leave-out", "m5", "--public", "public.csv"), "orders 'm5', which is none of the"),
+        (("--order", "few.json", "--public", "public.csv"), "few.json has no place for the candidate 'm5'"),
+        (("--order", "none.json"), "none.json"),
+        (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
+    ],
+)
+def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, message):
+    command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
+    command("data", "order", "public.csv", "--labels", "truth", "--leave-out", "m5", "--out", "few.json")
+    write_numbers("candidate,price\n" + "".join(f"m{h},{h}\n" for h in range(6)))
+    command("data", "order", "public.csv", "--by", "s.csv:price", "--out", "n.json")
+    write_csv("narrow.csv", {key: column for key, column in folder.items() if key != "m5"})
+    write_csv("other.csv", folder | {"id": [f"q{number}" for number in range(300)]})
+    write_csv("some.csv", folder | {"truth": ["", *folder["truth"][1:]]})
+    code, _, err = command(*INIT, *words)
+    assert code == 2
+    assert message in err
+    assert not Path("p.toml").exists()
+
+
+def test_losses_decide_who_is_in_play_and_must_be_those_of_the_protocol(folder, command):
+    costs = ("--weights", "no=1,yes=5")
+    assert command("data", "order", "public.csv", "--labels", "truth", *costs, "--out", "o.json")[0] == 0
+    assert command(*INIT, *costs, "--public", "public.csv", "--order", "o.json")[0] == 0
+    code, _, err = command(*INIT, "--force", "--public", "public.csv", "--order", "o.json")
+    assert (code, "o.json is not" in err) == (2, True)
