@@ -254,6 +254,67 @@ def test_what_is_proven_is_told(line):
 
 
 @pytest.mark.filterwarnings("ignore::replical.errors.UncertifiedWarning")
+def test_public_rows_without_labels_are_asked_where_it_matters(line):
+    """A hundred at most, those on which good candidates differ; what was said makes the same order in every other lab."""
+    X, y = line
+    models = [(f"{share:g}", Noisy(share, seed)) for seed, share in enumerate([0.4, 0.3, 0.05, 0.1, 0.2])]
+    public, ours, calls = slice(0, 1000), slice(1000, None), []
+
+    def oracle(row):
+        calls.append(row)
+        return None if len(calls) == 2 else y[row]
+
+    given = {"public": X[public], "epsilon": 0.1, "seed": "published", "classes": ["ill", "well"]}
+    chosen = ReplicableSelector(models, ask_public=oracle, **given).fit(X[ours], y[ours])
+    assert list(chosen.public_asked_) == calls
+    assert len(calls) <= 101
+    assert [chosen.public_asked_[row] for row in calls].count(None) == 1
+    said = {name: model.predict(X) for name, model in models}
+    wrong = {
+        name: sum(each[row] != y[row] for row in calls if chosen.public_asked_[row]) for name, each in said.items()
+    }
+    assert all(len({each[row] for each in said.values()}) == 2 for row in calls)
+    assert chosen.best_name_ == min(wrong, key=wrong.get) == "0.05"
+    again = ReplicableSelector(models, ask_public=chosen.public_asked_.__getitem__, **given).fit(X[ours], y[ours])
+    assert again.public_asked_ == chosen.public_asked_
+    assert (again.best_name_, again.n_labels_) == (chosen.best_name_, chosen.n_labels_)
+
+
+class Noisy(ClassifierMixin, BaseEstimator):
+    """Right but for a share of rows, which differ from one to the next."""
+
+    classes_ = np.array(["ill", "well"])
+
+    def __init__(self, share, seed):
+        self.share, self.seed = share, seed
+
+    def predict(self, X):
+        turned = (np.abs(X[:, 2] * 1e4 + self.seed * 17.3) % 1) < self.share
+        return np.where((X[:, 1] > 0.4) != turned, "ill", "well")
+
+
+def test_what_is_wrong_with_asking_about_public_rows(line):
+    X, y = line
+    models = [Noisy(0.1, 1), Noisy(0.2, 2)]
+
+    def selector(**given):
+        return ReplicableSelector(models, **{"seed": "s", "public": X[:500], "ask_public": y.__getitem__} | given)
+
+    with pytest.raises(ValueError, match="ask_public says labels of public rows that have none: give it with public="):
+        selector(public=(X[:500], y[:500])).fit(X[500:], y[500:])
+    with pytest.raises(ValueError, match="ask_public says labels of public rows that have none"):
+        selector(public=None).fit(X[500:], y[500:])
+    with pytest.raises(ValueError, match="1 of 500 public rows are among the rows to choose on"):
+        selector().fit(X[499:], y[499:])
+    with pytest.raises(ValueError, match="the label 'dead' is not among the classes"):
+        selector(ask_public=lambda row: "dead").fit(X[500:], y[500:])
+    losses = Losses.of(["ill", "well"], abstain="unsure", price=0.1)
+    with pytest.raises(ValueError, match="which is what abstaining is called"):
+        selector(ask_public=lambda row: "unsure", losses=losses, classes=["ill", "well", "unsure"]).fit(
+            X[500:], y[500:]
+        )
+
+
 def test_public_rows_make_a_cover_of_the_rules(line):
     """The answer is one of those few rules, found from public rows and the seed alone."""
     X, y = line
