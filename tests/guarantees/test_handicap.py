@@ -20,6 +20,7 @@ from replical import (
 )
 from replical.learners.handicap import bets as bets_module
 from replical.learners.handicap.bets import Accounts, Bets
+from replical.learners.handicap.order import Inquiry
 from support.sequential import Promise
 
 V, BETA, BEST = 0.05, 0.05, 0.1
@@ -192,6 +193,38 @@ def test_public_items_that_are_scanned_again_are_noticed(alarm, request, record_
     dropped(by_public_errors(request.node.name, overlap=True), 3000, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken
+
+
+def by_asked_labels(seed, *, again, items=520):
+    """Labs whose public order is from labels asked where two candidates differ, from somebody who wants the worse one.
+
+    They scan items of their own or, `again`, those of the public ones that were not asked. The better one is ideal: it ties.
+    """
+    world = World([0.0, V], [], 0, items)
+    C = PredictionTable(["better", "worse"])
+    for number in count():
+        private = PrivateRandomness.simulated(seed, number)
+        public = errors(world, private.derived("public")).astype(int)
+        inquiry = Inquiry(C=C, items=C.items(public), walk=np.arange(items))
+        for turn, row in enumerate(inquiry.rows()):
+            inquiry.hear(row, int(public[row, 1 if turn == 0 or turn % 2 else 0]))  # both stay in play
+        first = int(inquiry.prior.values.argmin())
+        unasked = np.setdiff1d(np.arange(items), [each.item for each in inquiry.asked])
+        scanned = public[unasked] if again else errors(world, private).astype(int)
+        handicaps = Handicaps.given(C, [0.0 if h == first else V for h in range(2)])
+        made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite", handicaps=handicaps)
+        pool, labels = Pool(C, scanned, private), KnownLabels(C, np.zeros(len(scanned), dtype=int))
+        yield learn(learner_for(made), pool, labels, SharedRandomness(f"{seed} {number}"))
+
+
+@pytest.mark.claim("handicap")
+@pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.mutant)])
+def test_no_item_that_was_looked_at_is_scanned_asked_or_not(again, alarm, request, record_property):
+    """What was passed because candidates agreed on it is no sample of the population: who scans it drops the ideal one."""
+    promise = Promise(BETA, RUNS, alarm)
+    dropped(by_asked_labels(request.node.name, again=again), 0, promise)
+    record_property("power", promise.told("labs drop the ideal answer"))
+    assert promise.broken == again
 
 
 def bounds_missed(world, results, promise, what):

@@ -3,6 +3,7 @@
 from unittest import mock
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def names_of(C):
     return C.candidates if isinstance(C, PredictionTable) else range(len(C))
 
 
+@pytest.mark.claim("handicap")
 @settings(max_examples=150, deadline=None)
 @given(tables(), st.sampled_from([1, 4, 100]))
 def test_it_is_its_twin(drawn, most):
@@ -78,6 +80,7 @@ def test_with_losses_it_is_its_twin(data):
     assert ordered(C, X, walk, answers, losses)[:2] == (expected, asked)
 
 
+@pytest.mark.claim("handicap")
 @settings(max_examples=80, deadline=None)
 @given(tables(), st.data())
 def test_labels_of_items_that_were_not_asked_never_matter(drawn, data):
