@@ -218,7 +218,8 @@ def by_asked_labels(seed, *, again, items=520):
 
 
 @pytest.mark.claim("handicap")
-@pytest.mark.parametrize("again", [False, pytest.param(True, marks=pytest.mark.mutant)])
+@pytest.mark.mutant
+@pytest.mark.parametrize("again", [False, True], ids=["items of their own", "what was not asked"])
 def test_no_item_that_was_looked_at_is_scanned_asked_or_not(again, alarm, request, record_property):
     """What was passed because candidates agreed on it is no sample of the population: who scans it drops the ideal one."""
     promise = Promise(BETA, RUNS, alarm)

@@ -128,8 +128,10 @@ def _shards(folder):
 
 
 def _protocols(folder):
-    """Of other classes, with handicaps, a list of labs."""
+    """Of other classes, with handicaps, a list of labs; and orders of a public table."""
+    from replical.lab.ordering import OrderFile, active_section, asked_of, vote_section
     from replical.lab.protocol import Protocol
+    from replical.lab.tables import read_labels, read_pool
 
     dose = {"kind": "thresholds", "features": ["dose"], "range": [[0.0, 10.0]], "bins": 20}
     boxes = {"kind": "boxes", "features": ["dose", "age"], "range": [[0.0, 10.0], [18.0, 90.0]], "bins": 3}
@@ -143,6 +145,15 @@ def _protocols(folder):
         "net": content("a2") | {"class": {"kind": "halfspaces", "features": ["dose", "age"], "count": 50}},
         "stumps": content("a2") | {"class": dose | {"kind": "stumps"}},
     }
+    table, recipe = folder / "pool-a.parquet", Protocol.of(content()).recipe
+    items, labels = read_pool(table, recipe), read_labels(table, "truth", recipe.answers)
+    labels[min(labels)] = None  # nobody could say
+    for made, section in {
+        "asked": active_section(items, asked_of(items, labels, "")),
+        "vote": vote_section(items),
+    }.items():
+        (folder / f"public-{made}.json").write_text(OrderFile.of(section, recipe).json)
+        said[made] = content(handicap={"from": "order"} | section)
     for name, each in said.items():
         (folder / f"protocol-{name}.toml").write_text(Protocol.of(each).toml())
     listed = content() | {"class": {"kind": "table", "file": "listed.csv"}}

@@ -231,19 +231,30 @@ def read_answers(path, folder):
 
 def read_weights(path, folder):
     """Weights of candidates."""
-    return accepted(lambda: _prior(path, None))
+    return accepted(lambda: _prior(path))
 
 
 def read_order(path, folder):
     """A strict order of preference, the best first."""
-    return accepted(lambda: _prior(None, path))
+    return accepted(lambda: _prior(path))
 
 
-def _prior(weights, prefer):
+def read_public_order(path, folder):
+    """An order with what was asked for it, computed again on its public table, as init does."""
+    from replical.lab.ordering import OrderFile
+    from replical.lab.protocol import Protocol
+    from replical.lab.tables import read_pool
+
+    recipe = Protocol.read(folder / "protocol-a.toml").recipe
+    items = read_pool(folder / "pool-a.parquet", recipe)
+    return accepted(lambda: OrderFile.read(path).section(recipe, items, path.name, "pool-a.parquet"))
+
+
+def _prior(prefer):
     from replical.classes.table import PredictionTable
     from replical.cli.inputs import read_prior
 
-    read_prior(PredictionTable([f"m{c}" for c in range(CANDIDATES)]), weights, prefer)
+    read_prior(PredictionTable([f"m{c}" for c in range(CANDIDATES)]), prefer)
 
 
 def read_law(path, folder):
@@ -285,6 +296,7 @@ FORMATS = {
     "label studio": Format(kind="json", pattern="answers-*.json", read=read_answers),
     "weights": Format(kind="bytes", pattern="weights.csv", read=read_weights),
     "order": Format(kind="bytes", pattern="order.txt", read=read_order),
+    "public order": Format(kind="json", pattern="public-*.json", read=read_public_order),
     "law": Format(kind="bytes", pattern="law*.csv", read=read_law),
     "items": Format(kind="bytes", pattern="items*.csv", read=read_law),
     "spec": Format(kind="bytes", pattern="spec*.csv", read=read_spec),
