@@ -88,7 +88,11 @@ def protocols(draw):
             candidate["weight"] = draw(weights)
     elif source == "order":
         said[name]["order"] = draw(st.permutations(range(n)))
-        said[name] |= (PUBLIC | {"public_column": "y"}) if draw(st.booleans()) else {}
+        asked = draw(st.lists(texts, max_size=4, unique=True))
+        answer = st.sampled_from([*said["labels"]["values"], "?"])
+        answers = draw(st.lists(answer, min_size=len(asked), max_size=len(asked)))
+        made = [{}, PUBLIC | {"public_column": "y"}, PUBLIC | {"made": "vote"}]
+        said[name] |= draw(st.sampled_from([*made, PUBLIC | {"made": "active", "asked": asked, "answers": answers}]))
     elif source == "cover":
         said[name]["members"] = sorted(draw(st.sets(st.integers(0, n - 1), min_size=1)))
         said[name] |= (PUBLIC | {"radius": 0.08}) if draw(st.booleans()) else {}
