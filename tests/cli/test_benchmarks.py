@@ -251,6 +251,20 @@ def test_pools_that_grow_are_measured(script, tmp_path):
     assert all(old["labels_mean"] < new["labels_mean"] for old, new in zip(rows[:4:2], rows[1:4:2], strict=True))
 
 
+@pytest.mark.slow
+def test_public_orders_are_measured(script, tmp_path):
+    """Three orders, two sizes; a hundred public labels at most, none for the vote."""
+    pytest.importorskip("sklearn")
+    script("choosing", "--orders", "--quick", "--out", tmp_path)
+    rows = read(tmp_path / "choosing-orders.json")["orders"]
+    assert [(row["items"], row["order"]) for row in rows] == [
+        (items, order) for items in (500, 2000) for order in ("random", "active", "vote")
+    ]
+    assert all((row["labs"], row["sets"]) == (8, 2) for row in rows)
+    assert {row["public_labels"] for row in rows if row["order"] == "vote"} == {0}
+    assert all(0 < row["public_labels"] <= 100 for row in rows if row["order"] != "vote")
+
+
 def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_path):
     """What a part holds is read, not computed again, unless the setting is another one."""
     pytest.importorskip("sklearn")
