@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from msgspec import Meta, Struct, to_builtins
@@ -30,12 +30,13 @@ Count = Annotated[int, Meta(ge=0)]
 _ROOM = 1e-3  # by which doubles and the lattice's axes may be off
 
 
-class Part(Struct, tag_field="family", tag="lattice", forbid_unknown_fields=True):
+class Part(Struct, forbid_unknown_fields=True):
     """What a run of Lattice knows: its cell and the direction in the middle of it, and what is left, in cells an axis.
 
     ``axes``, ``wrong`` and ``open`` are null where labels may be wrong; ``axes`` also where nothing bounds what is left.
     """
 
+    family: Literal["lattice"]
     enclosed: bool
     cell: list[int]
     direction: list[float]
@@ -165,6 +166,7 @@ def _part(recipe: Recipe, found: LatticeProof) -> dict[str, Any]:
     C = recipe.C
     assert isinstance(C, Linear), "whose cells they are"
     part = Part(
+        family="lattice",
         enclosed=found.enclosed,
         cell=list(found.cell),
         direction=C.normal(C.number(found.cell)).tolist(),
