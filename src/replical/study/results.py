@@ -89,11 +89,6 @@ def row(cell: Cell, entry: Entry) -> Row:
     return columns
 
 
-def fill_columns(rows: list[Row]) -> list[Row]:
-    """Rows with every column there is now: those of an older study have nothing in the newer ones."""
-    return [dict.fromkeys(name for name, _ in SCHEMA) | row for row in rows]
-
-
 def summary(rows: Columns) -> Row:
     """The figures of an audit, from the rows of its pairs, with the standard errors of two means."""
     labels = [(one + two) / 2 for one, two in zip(rows["labels_a"], rows["labels_b"], strict=True)]
