@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from replical.classes.base import Label
-from replical.classes.catalogue import UNLISTED
+from replical.classes.catalogue import KINDS
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import (
     CLASSES,
@@ -169,7 +169,7 @@ def init_command(
         start = _read_table(_table(pool), out, id_column, label_column, values, candidates, leave_out or [], abstain)
         if not as_json:
             _say_table(start)
-    section, lists = add_features(start.section, named), start.section["kind"] not in UNLISTED
+    section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     reply = seed if seed is not None else ask("--seed", None, str, default=DRAWN, needed=False)
     text = seed if seed is not None else seed_text(reply)
     if not lists:

@@ -21,7 +21,7 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.pool import is_sharded
 from replical.lab.tables import ItemColumns
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
@@ -100,9 +100,9 @@ def _instead(key: str, records: Mapping[str, Parameter]) -> str:
     return f"it takes {', '.join(records)}"
 
 
-def learner_flag(*more: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
-    """The flag of a learner; a command may know `more` of them than those that choose from a list."""
-    names = [*LEARNERS, *more]
+def learner_flag(help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
+    """The flag of a learner, of those that choose from a list."""
+    names = [record.id for record in of_lists()]
     return typer.Option("--learner", help=help or ", ".join(names), autocompletion=lambda: names)
 
 

@@ -21,9 +21,9 @@ from replical.cli.forecasts import (
     bill_reading,
     forecast_payload,
     forecast_reading,
-    lattice_bill,
     prediction_payload,
     show_bills,
+    show_cost,
     show_forecast,
 )
 from replical.cli.inputs import (
@@ -38,7 +38,7 @@ from replical.cli.inputs import (
     settings,
 )
 from replical.cli.output import amount, answer, number, progress, prose, reading, whole
-from replical.cli.sentences import cut_words, hypotheses, loss_words
+from replical.cli.sentences import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import at_least, at_most, count, plural
 from replical.errors import (
@@ -47,10 +47,10 @@ from replical.errors import (
 from replical.lab.protocol import Protocol
 from replical.lab.release import check_epsilon, check_nobody
 from replical.lab.tables import read_pool
-from replical.lattice.plan import LatticePlan
 from replical.learners.bills import Bill, all_agree, bills, cheapest
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
+from replical.learners.proof import family_of
 from replical.pools.pool import Pool
 from replical.study.pictures.style import check_name, save
 from replical.study.pictures.theory import bills_picture
@@ -114,8 +114,8 @@ def plan_command(
     protocol = Protocol.read(protocol_file)
     if not as_json:
         _say_protocol(protocol, protocol_file)
-    if isinstance(protocol.plan, LatticePlan):
-        lattice_bill(protocol, pool, id_column, as_json=as_json)
+    if (cost := family_of(protocol.record).cost(protocol)) is not None:
+        show_cost(protocol, cost, pool, id_column, as_json=as_json)
         return
     question = about_protocol(protocol, protocol_file.name, pool, id_column, theta=theta, nu=nu)
     release = _Release(private, release_epsilon, nobody)
@@ -245,7 +245,7 @@ def _answer(
 
 def _say_protocol(protocol: Protocol, file: Path) -> None:
     """What a protocol file holds, written by hand or not, and what to publish."""
-    first = f"{file}: {hypotheses(protocol.recipe.C)}, learner {protocol.plan.learner}."
+    first = f"{file}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {protocol.plan.learner}."
     for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol)):
         prose.print(line, markup=False, soft_wrap=True)
     prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)

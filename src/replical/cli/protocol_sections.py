@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replical.classes.base import Label
-from replical.classes.catalogue import UNLISTED, numbers
+from replical.classes.catalogue import KINDS, numbers
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_numbers
 from replical.cli.output import notes, number, reading
@@ -70,7 +70,7 @@ def class_section(
         return _scores(candidates, cuts), None
     if candidates is not None:
         return _models_section(candidates)
-    if spec in UNLISTED and named is not None:
+    if named is not None and spec in KINDS and KINDS[spec].sizes == ("D",):
         spec = f"{spec}:{len(named.names)}"
     return _rules_section(spec or ""), None
 
@@ -212,7 +212,7 @@ def lattice_keys(
     section: dict[str, Any], epsilon: float, step: float | None, intercept: float | None
 ) -> dict[str, Any]:
     """Step and constant of a lattice; a step that nobody gives follows from `epsilon`. Other classes have neither."""
-    if section["kind"] not in UNLISTED:
+    if "step" not in KINDS[section["kind"]].needs:
         if step is not None or intercept is not None:
             raise BadProtocol("step and intercept are about the class linear: leave them out")
         return {}

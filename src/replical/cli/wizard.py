@@ -14,7 +14,7 @@ import typer
 from replical.classes.base import Label
 from replical.cli.output import notes, number, whole
 from replical.errors import BadProtocol, BadSpec, ReplicalError, remedy
-from replical.learners.catalogue import LEARNERS, UNLISTED, find
+from replical.learners.catalogue import LEARNERS, find
 from replical.learners.parameters import PARAMETERS
 
 Value = TypeVar("Value")
@@ -83,7 +83,7 @@ def choices() -> list[str]:
 
 def learner_id(text: str) -> str:
     """The name of a learner that exists."""
-    if text not in LEARNERS and text not in UNLISTED and not text.startswith("boosted-") and not remedy(text):
+    if text not in LEARNERS and not text.startswith("boosted-") and not remedy(text):
         raise BadSpec(
             f"unknown learner {text!r}; take handicap, or lattice for --class linear (replical paper audit --help lists "
             "those of the paper)"
