@@ -21,7 +21,6 @@ from replical.learners.bills import bills
 from replical.learners.catalogue import LEARNERS, find, of_lists
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Setting, Task
-from replical.study.pictures.theory import bills_picture
 from replical.study.run import run_study
 from replical.study.spec import Study
 from replical.worlds.experiment import Experiment, prepare
@@ -114,7 +113,6 @@ def test_a_toy_learner_works_everywhere_by_its_record_plan_and_file(toy, tmp_pat
     setting = Setting(n=50, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0)
     (bill,) = bills(setting, toy)
     assert (bill.labels, bill.kind, bill.applies, bill.replicable) == (made.k, "most", True, True)
-    assert "toy (tight)" in [line.get_label() for line in bills_picture(setting, "epsilon").axes[0].lines]
     assert main(["paper", "bill", "--class", "thresholds:50", "--epsilon", ".1", "--learner", toy, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bills"][0]["learner"] == toy
     protocol = Protocol.of(

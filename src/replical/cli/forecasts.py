@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,7 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
     asked = {"class": protocol.title or protocol.content["class"]["kind"], "learner": plan.learner} | {
         each: protocol.parameter(each) for each in names
     }
-    nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
+    nothing = dict.fromkeys(("all_agree", "release", "forecast"))
     told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
     head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
     answer({**head, **told, **nothing, "reading": said})
@@ -286,16 +286,6 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "method": forecast.method,
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
         "trade_off": [asdict(row) for row in forecast.trade_off],
-    }
-
-
-def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    """The same under the names of the release before."""
-    payload = asdict(replace(forecast, trade_off=()))
-    del payload["trade_off"]
-    return payload | {
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "worst": C.describe(forecast.worst),
     }
 
 

@@ -21,7 +21,6 @@ from replical.cli.forecasts import (
     bill_reading,
     forecast_payload,
     forecast_reading,
-    prediction_payload,
     show_bills,
     show_cost,
     show_forecast,
@@ -52,8 +51,6 @@ from replical.learners.catalogue import find
 from replical.learners.plan import Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-from replical.study.pictures.style import check_name, save
-from replical.study.pictures.theory import bills_picture
 from replical.worlds.forecast import DRAWS, Prediction
 from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.theta import theta as disagreement_coefficient
@@ -75,8 +72,6 @@ ReleaseEpsilon = Annotated[
 Nobody = Annotated[
     int | None, typer.Option("--nobody", parser=whole, help="with --private: votes that 'no answer' gets")
 ]
-Plot = Annotated[Path | None, typer.Option("--plot", help="draw the bills: a .svg, .png or .pdf file")]
-Against = Annotated[str, typer.Option("--against", help="what the drawing varies: epsilon, rho, class or theta")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .csv; with a protocol also .parquet")]
 Noise = Annotated[
     str | None,
@@ -99,8 +94,6 @@ def plan_command(
     private: Private = False,
     release_epsilon: ReleaseEpsilon = None,
     nobody: Nobody = None,
-    plot: Plot = None,
-    against: Against = "epsilon",
     noise: Noise = None,
     truths: Truths = DRAWS,
     everything: Everything = False,
@@ -110,7 +103,6 @@ def plan_command(
 
     From unlabelled items (--pool), or from public numbers alone. --all lists the bills of every learner.
     """
-    drawing = _Drawing.of(plot, against)
     protocol = Protocol.read(protocol_file)
     if not as_json:
         _say_protocol(protocol, protocol_file)
@@ -119,7 +111,7 @@ def plan_command(
         return
     question = about_protocol(protocol, protocol_file.name, pool, id_column, theta=theta, nu=nu)
     release = _Release(private, release_epsilon, nobody)
-    _answer(question, labs, release, noise, truths, drawing, everything=everything, as_json=as_json)
+    _answer(question, labs, release, noise, truths, everything=everything, as_json=as_json)
 
 
 def bill_command(
@@ -134,8 +126,6 @@ def bill_command(
     private: Private = False,
     release_epsilon: ReleaseEpsilon = None,
     nobody: Nobody = None,
-    plot: Plot = None,
-    against: Against = "epsilon",
     pool: ItemsFile = None,
     noise: Noise = None,
     prefer: Prefer = None,
@@ -149,7 +139,6 @@ def bill_command(
 
     --all lists the bills of every learner. --set takes kappa and max_labels.
     """
-    drawing = _Drawing.of(plot, against)
     options = settings(given, _RARE)
     C, cells = parse(class_spec, seed=seed)
     question = about_class(
@@ -163,7 +152,7 @@ def bill_command(
         options=options,
     )
     release = _Release(private, release_epsilon, nobody)
-    _answer(question, labs, release, noise, truths, drawing, everything=everything, as_json=as_json)
+    _answer(question, labs, release, noise, truths, everything=everything, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -175,29 +164,12 @@ class _Release:
     nobody: int | None
 
 
-@dataclass(frozen=True)
-class _Drawing:
-    """A file to draw bills in, and what varies there."""
-
-    file: Path
-    against: str
-
-    @classmethod
-    def of(cls, file: Path | None, against: str) -> _Drawing | None:
-        """What the flags say; a name that no figure can have is refused at once."""
-        if file is None:
-            return None
-        check_name(file)
-        return cls(file, against)
-
-
 def _answer(
     question: Question,
     labs: int,
     release: _Release,
     noise: str | None,
     truths: int,
-    drawing: _Drawing | None,
     *,
     everything: bool,
     as_json: bool,
@@ -215,8 +187,6 @@ def _answer(
         noisy=question.noisy,
     )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
-    if drawing is not None:
-        save(bills_picture(question.setting, drawing.against), drawing.file)
     chance = chance_of_release(question, labs, release.wanted, release.epsilon, release.nobody)
     more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
     more += [] if chance is None else [release_words(question, chance)]
@@ -234,13 +204,10 @@ def _answer(
                 "release": None if chance is None else asdict(chance),
                 "reading": found.reading,
                 "forecast": None if forecast is None else forecast_payload(question.C, forecast),
-                "prediction": None if forecast is None else prediction_payload(question.C, forecast),
             }
         )
         return
     _show(found, everything=everything)
-    if drawing is not None:
-        prose.print(f"Drawn against {drawing.against}: {drawing.file}", markup=False, soft_wrap=True)
 
 
 def _say_protocol(protocol: Protocol, file: Path) -> None:
