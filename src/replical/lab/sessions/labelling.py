@@ -49,8 +49,7 @@ class Desk:
         self.lock = threading.RLock()
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
         self._history: dict[str, list[Action]] = {}
-        self.masses: list[tuple[int, float]] = []
-        self._note_mass()
+        self._look()
 
     def next(self, annotator: str) -> str | None:
         """An open item for this annotator; None if there is none for them now.
@@ -123,7 +122,7 @@ class Desk:
             self.session.undo(done.item, annotator=annotator)
             self._history[annotator].pop()  # only now: writing may fail
             self._reservations.hold(annotator, done.item)
-            self._note_mass()
+            self._look()
             return done.item
 
     def check_open(self, annotator: str, item: str) -> None:
@@ -153,10 +152,9 @@ class Desk:
         took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
         if took is not None:
             self._took.append(took)
-        self._note_mass()
+        self._look()
 
-    def _note_mass(self) -> None:
-        self.masses.append((len(self.session.ledger.labels), self.session.mass))
+    def _look(self) -> None:
         if self._outlook is not None:
             self._outlook.look()
 
@@ -166,15 +164,15 @@ class Desk:
         return self.session.ended
 
     def progress(self) -> dict[str, Any]:
-        """What a person who labels may see: counts, about how many are left, and Δ(V); never labels or predictions."""
+        """What a person who labels may see: counts, and about how many are left; never labels or predictions."""
         with self.lock:
-            figures: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
-            figures["ended"] = self.ended
-            most = self.session.budget
-            figures |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
-            return figures | {
+            labels, most = len(self.session.ledger.labels), self.session.budget
+            return {
+                "labels": labels,
+                "open": len(self.session.open),
+                "ended": self.ended,
+                "left": None if most is None else max(0, most - labels),
                 "about": self.session.ledger.left,
-                "masses": self.masses[-400:],
                 "agreement": self.agreement(),
             }
 
@@ -215,11 +213,6 @@ class LabelledRun(Protocol):
     @property
     def ledger(self) -> Ledger:
         """What has been said so far."""
-        ...
-
-    @property
-    def mass(self) -> float:
-        """Δ(V) at present."""
         ...
 
     @property
@@ -264,7 +257,7 @@ class RemoteRun:
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         # the protocol's budget is for its own runs
         self.budget: int | None = None if "claim" in created else created["protocol"]["learner"].get("max_labels")
-        self.ledger, self.mass = Ledger(), 0.0
+        self.ledger = Ledger()
         self._last_event = 0
         self._done = False
         self.refresh()
@@ -276,9 +269,6 @@ class RemoteRun:
             self.ledger.hear(event)
             if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
                 self._done = event.kind == "done"
-            if event.kind == "open" and event.detail is not None:
-                count, total = event.detail["disagreement"]
-                self.mass = count / total
 
     @property
     def open(self) -> list[str]:
