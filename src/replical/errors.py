@@ -141,6 +141,7 @@ RETIRED: dict[str, str] = {
     "replical confirm": "type replical lab confirm",
     "replical release": "type replical lab release",
     "replical keys": "type replical lab keys",
+    "--law": "leave it out, replical.World(law=..) takes one",
     "--plot": "leave it out, replical.curve and the JSON answer have the numbers",
     "--votes": "write --page votes=NUMBER",
     "--host": "write --page host=ADDRESS",

@@ -295,39 +295,3 @@ def test_nu_is_the_best_error_of_the_population(command):
     ]
     assert inputs["nu"] == float(max(population)) < 0.03
     assert inputs["nu_source"] == "the largest best error over all targets"
-
-
-def law_file(folder, text):
-    path = folder / "law.csv"
-    path.write_text(text, encoding="utf-8")
-    return str(path)
-
-
-def test_a_law_with_the_truth_outside_the_class(command, tmp_path):
-    """1 from cell 30 to 49 and 0 elsewhere: no threshold says so, and the best one errs on 10 of 59 cells at least."""
-    rows = "".join("0,1\n" if 30 <= cell < 50 else "1,0\n" for cell in range(59))
-    words = [*AUDIT, "--class", "thresholds:60", "--pool-size", "exact", "--learner", "replica2", "--theta", "2"]
-    found = answered(command, *words, "--law", law_file(tmp_path, "0,1\n" + rows))
-    assert found["inputs"]["nu"] == pytest.approx(9 / 59)
-    assert found["inputs"]["nu_source"] == "the best error under the law"
-    assert found["excess_error_max"] <= 0.1
-
-
-@pytest.mark.parametrize(
-    ("text", "more", "sentence"),
-    [
-        ("0,1\n.5,.5\n.5,.6\n", [], "line 3: .5, .6 are not probabilities of at least 0 that add up to 1"),
-        ("0,1\n1.5,-.5\n1,0\n", [], "line 2: 1.5, -.5 are not probabilities"),
-        ("0,1\nnan,1\n1,0\n", [], "line 2: nan, 1 are not probabilities"),
-        ("0,1\n1,zero\n1,0\n", [], "line 2: the probability 'zero' is not a number"),
-        ("0,1\n1,0\n", [], "has 1 rows: give one for each of the 2 cells of the class"),
-        ("a,b\n1,0\n1,0\n", [], "needs one column a label, 0, 1, with its probability; it has a, b"),
-        ("0,1\n1,0\n1,0\n", ["--noise", ".1"], "leave out the noise .1"),
-    ],
-)
-def test_a_law_that_is_none_gets_one_sentence(text, more, sentence, command, tmp_path):
-    words = [*AUDIT, "--class", "thresholds:3", "--pool-size", "exact", "--learner", "erm", "--law",
-             law_file(tmp_path, text)]  # fmt: skip
-    code, _, err = command(*words, *more)
-    assert code == 2
-    assert sentence in " ".join(err.split())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -20,7 +19,6 @@ from replical.cli.inputs import (
     Set,
     learner_flag,
     parameter,
-    read_law,
     read_prior,
     settings,
 )
@@ -64,10 +62,6 @@ def audit_command(
         float | None, parameter("nu", "upper bound on the best error; the population's own if left out")
     ] = None,
     noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
-    law: Annotated[
-        Path | None,
-        typer.Option(help="CSV of label probabilities instead of noise: a column a label, a row a cell of the class"),
-    ] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
     prefer: Prefer = None,
     given: Set = None,
@@ -102,12 +96,11 @@ def audit_command(
         plan=plan_name,
         options=named,
     )
-    C, cells = parse(class_spec, seed=seed)
-    label_law = None if law is None else read_law(C, cells, law)
+    C, _ = parse(class_spec, seed=seed)
     public_prior = read_prior(C, prefer)
     with cluster(at) if at is not None else nullcontext(workers) as busy:
         with progress("disagreement coefficient") as update:
-            ready = prepare(experiment, seed=seed, prior=public_prior, law=label_law, progress=update)
+            ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
         used = ready.learner.plan.prior
         inputs = {
             "class": class_spec,
@@ -122,7 +115,6 @@ def audit_command(
             "nu_source": ready.nu_source,
             "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
             "pool_size": ready.world.pool_size,
-            "law": None if law is None else str(law),
             **named,
             "prior": None if used.kind == "uniform" else used.fingerprint,
             "seed": seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.classes.prior import Prior
+from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.cli.forecasts import (
     NO_FORECAST,
@@ -28,13 +28,8 @@ from replical.cli.forecasts import (
 from replical.cli.inputs import (
     CLASSES,
     SIMULATED,
-    Prefer,
-    Set,
-    items_from,
     learner_flag,
     parameter,
-    read_prior,
-    settings,
 )
 from replical.cli.output import amount, answer, number, progress, prose, reading, whole
 from replical.cli.sentences import cut_words, loss_words
@@ -56,7 +51,6 @@ from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import World, parse_noise
 
-_RARE = ("kappa", "max_labels")  # what --set takes
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 _SOME = 5000  # items of a pool it is computed on
 
@@ -72,7 +66,7 @@ ReleaseEpsilon = Annotated[
 Nobody = Annotated[
     int | None, typer.Option("--nobody", parser=whole, help="with --private: votes that 'no answer' gets")
 ]
-ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .csv; with a protocol also .parquet")]
+ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
 Noise = Annotated[
     str | None,
     typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)"),
@@ -126,33 +120,21 @@ def bill_command(
     private: Private = False,
     release_epsilon: ReleaseEpsilon = None,
     nobody: Nobody = None,
-    pool: ItemsFile = None,
-    noise: Noise = None,
-    prefer: Prefer = None,
-    given: Set = None,
-    truths: Truths = DRAWS,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     everything: Everything = False,
     as_json: Json = False,
 ) -> None:
-    """What would a class cost? The labels to expect of the cheapest learner, from public numbers alone or from items.
+    """What would a class cost? The labels to expect of the cheapest learner, from public numbers alone.
 
-    --all lists the bills of every learner. --set takes kappa and max_labels.
+    --all lists the bills of every learner.
     """
-    options = settings(given, _RARE)
     C, cells = parse(class_spec, seed=seed)
-    question = about_class(
-        class_spec,
-        C,
-        cells,
-        pool=None if pool is None else items_from(C, pool, SIMULATED),
-        setting=Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu, labs=labs),
-        only=learner,
-        prior=read_prior(C, prefer),
-        options=options,
+    setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu, labs=labs)
+    question = Question(
+        title=class_spec, C=C, cells=cells, setting=setting, only=learner, learner=learner or "handicap", nu=nu
     )
     release = _Release(private, release_epsilon, nobody)
-    _answer(question, labs, release, noise, truths, everything=everything, as_json=as_json)
+    _answer(question, labs, release, everything=everything, as_json=as_json)
 
 
 @dataclass(frozen=True)
@@ -168,8 +150,8 @@ def _answer(
     question: Question,
     labs: int,
     release: _Release,
-    noise: str | None,
-    truths: int,
+    noise: str | None = None,
+    truths: int = DRAWS,
     *,
     everything: bool,
     as_json: bool,
@@ -230,8 +212,10 @@ class Question:
     theta_source: str | None = None
     only: str | None = None  # the learner whose bills are wanted; None for all
     learner: str  # whose agreement is forecast
-    prior: Prior
-    options: Mapping[str, Any]  # the other keywords of `replical.plan`, as they were given
+    prior: Prior = UNIFORM
+    options: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the other keywords of `replical.plan`, as they were given
     nu: float | None = None  # the error of the best hypothesis, where somebody said it
     together: int | None = None  # labs that a protocol's numbers are for, where they depend on it
     noisy: bool = False  # does a protocol say nothing of noise, so that no label is inferred?
@@ -262,36 +246,6 @@ def about_protocol(
         together=protocol.labs_most,
         published=protocol.plan.name,
         fingerprint=protocol.fingerprint,
-    )
-
-
-def about_class(
-    spec: str,
-    C: HypothesisClass,
-    cells: Items,
-    *,
-    pool: Pool | None,
-    setting: Setting,
-    only: str | None,
-    prior: Prior,
-    options: Mapping[str, Any],
-) -> Question:
-    """What somebody says of a class; what is None among `options` was not said."""
-    learner = only or "handicap"
-    record = find(learner)
-    labs = setting.labs if setting.labs > 2 and record.uses("labs") else None
-    said = {**options, "labs": labs}
-    return Question(
-        title=spec,
-        C=C,
-        cells=cells,
-        pool=pool,
-        setting=setting,
-        only=only,
-        learner=learner,
-        prior=prior,
-        options={name: value for name, value in said.items() if value is not None},
-        nu=setting.nu,
     )
 
 
