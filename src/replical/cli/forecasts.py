@@ -152,7 +152,7 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
     asked = {"class": protocol.title or protocol.content["class"]["kind"], "learner": plan.learner} | {
         each: protocol.parameter(each) for each in names
     }
-    nothing = dict.fromkeys(("all_agree", "release", "forecast"))
+    nothing = dict.fromkeys(("all_agree", "forecast"))
     told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
     head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
     answer({**head, **told, **nothing, "reading": said})

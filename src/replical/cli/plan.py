@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.prior import UNIFORM, Prior
@@ -31,15 +30,14 @@ from replical.cli.inputs import (
     learner_flag,
     parameter,
 )
-from replical.cli.output import amount, answer, number, progress, prose, reading, whole
+from replical.cli.output import amount, answer, progress, prose, reading, whole
 from replical.cli.sentences import cut_words, loss_words
 from replical.core.exact import round_down_to
-from replical.core.text import at_least, at_most, count, plural
+from replical.core.text import count, plural
 from replical.errors import (
     BadUsage,
 )
 from replical.lab.protocol import Protocol
-from replical.lab.release import check_epsilon, check_nobody
 from replical.lab.tables import read_pool
 from replical.learners.bills import Bill, all_agree, bills, cheapest
 from replical.learners.catalogue import find
@@ -58,14 +56,6 @@ _SOME = 5000  # items of a pool it is computed on
 Theta = Annotated[float | None, parameter("theta", "disagreement coefficient; computed for small classes if left out")]
 Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")]
 Labs = Annotated[int, typer.Option("--labs", parser=whole, help="labs that shall all agree")]
-Private = Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")]
-ReleaseEpsilon = Annotated[
-    float | None,
-    typer.Option("--release-epsilon", parser=number, help="with --private: epsilon of the release (1)"),
-]
-Nobody = Annotated[
-    int | None, typer.Option("--nobody", parser=whole, help="with --private: votes that 'no answer' gets")
-]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
 Noise = Annotated[
     str | None,
@@ -85,9 +75,6 @@ def plan_command(
     theta: Theta = None,
     nu: Nu = None,
     labs: Labs = 2,
-    private: Private = False,
-    release_epsilon: ReleaseEpsilon = None,
-    nobody: Nobody = None,
     noise: Noise = None,
     truths: Truths = DRAWS,
     everything: Everything = False,
@@ -104,8 +91,7 @@ def plan_command(
         show_cost(protocol, cost, pool, id_column, as_json=as_json)
         return
     question = about_protocol(protocol, protocol_file.name, pool, id_column, theta=theta, nu=nu)
-    release = _Release(private, release_epsilon, nobody)
-    _answer(question, labs, release, noise, truths, everything=everything, as_json=as_json)
+    _answer(question, labs, noise, truths, everything=everything, as_json=as_json)
 
 
 def bill_command(
@@ -117,9 +103,6 @@ def bill_command(
     theta: Theta = None,
     nu: Nu = None,
     labs: Labs = 2,
-    private: Private = False,
-    release_epsilon: ReleaseEpsilon = None,
-    nobody: Nobody = None,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     everything: Everything = False,
     as_json: Json = False,
@@ -133,23 +116,12 @@ def bill_command(
     question = Question(
         title=class_spec, C=C, cells=cells, setting=setting, only=learner, learner=learner or "handicap", nu=nu
     )
-    release = _Release(private, release_epsilon, nobody)
-    _answer(question, labs, release, everything=everything, as_json=as_json)
-
-
-@dataclass(frozen=True)
-class _Release:
-    """What is asked of a private release, if anything is."""
-
-    wanted: bool
-    epsilon: float | None
-    nobody: int | None
+    _answer(question, labs, everything=everything, as_json=as_json)
 
 
 def _answer(
     question: Question,
     labs: int,
-    release: _Release,
     noise: str | None = None,
     truths: int = DRAWS,
     *,
@@ -169,9 +141,7 @@ def _answer(
         noisy=question.noisy,
     )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
-    chance = chance_of_release(question, labs, release.wanted, release.epsilon, release.nobody)
     more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
-    more += [] if chance is None else [release_words(question, chance)]
     found = _Report(question, all_bills, forecast, none_because, more)
     if as_json:
         answer(
@@ -183,7 +153,6 @@ def _answer(
                 "best": None if found.best is None else found.best.learner,
                 "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
-                "release": None if chance is None else asdict(chance),
                 "reading": found.reading,
                 "forecast": None if forecast is None else forecast_payload(question.C, forecast),
             }
@@ -297,28 +266,6 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
             return None, str(error)
 
 
-def chance_of_release(
-    question: Question, labs: int, private: bool, epsilon: float | None, nobody: int | None
-) -> ReleaseChance | None:
-    """How likely a private release is the ideal answer, if all labs vote and, where that is needed, are certified."""
-    if not private:
-        if epsilon is not None or nobody is not None:
-            raise BadUsage("--release-epsilon and --nobody are about a private release: give --private too")
-        return None
-    epsilon = 1.0 if epsilon is None else epsilon
-    check_epsilon(epsilon)
-    check_nobody(nobody)
-    setting, record = question.setting, find(question.learner)
-    selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
-    if record.certifies:
-        return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
-    if not record.replicable or record.boosts:
-        raise BadUsage(
-            f"{question.learner} promises nothing about a release: name the learner handicap, or a protocol of it"
-        )
-    return release_chance(selection, labs, rho=setting.rho)
-
-
 def _labs_remarks(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
     """What is promised to more than two."""
     rho = question.setting.rho
@@ -338,24 +285,6 @@ def _loss_remarks(question: Question) -> Iterator[str]:
     """What bills are worth where errors are not all alike."""
     if "losses" in question.options:
         yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only handicap runs it."
-
-
-def release_words(question: Question, found: ReleaseChance) -> str:
-    """The same in sentences, and how many labs would do."""
-    record = find(question.learner)
-    voting = (
-        f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
-    )
-    ideal = "the ideal answer" if record.certifies else "the string's commonest answer"
-    words = (
-        f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
-        f"{ideal} with probability at least {at_least(1 - found.misses)}."
-    )
-    target = at_least(1 - found.limit - found.tolerance)
-    two = f" Two such groups with one string release different answers with probability at most {at_most(found.apart)}."
-    if found.enough is None:
-        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho." + two
-    return words + f" For {target} it takes {count(found.enough, 'lab')}." + two
 
 
 @dataclass(frozen=True)

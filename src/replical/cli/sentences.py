@@ -6,17 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replical.core.exact import round_up
-from replical.core.text import two_of
 from replical.lab.protocol import Protocol
 from replical.learners.proof import broken_conditions, family_of
-from replical.learners.result import Result, Verdict
-
-DIFFER = f"{two_of(2)} both prove this much and have different answers"  # what a certified lab has shown to be rare
-
-
-def uncertified_words(verdict: Verdict) -> str:
-    """Why a lab has not proven enough, and what would help."""
-    return f"Not certified: {verdict.why}. What helps: {verdict.helps}."
+from replical.learners.result import Result
 
 
 def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
