@@ -23,8 +23,10 @@ from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
 from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
-from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, remaining
+from replical.pools.pool import Pool
+from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, forecast, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
+from replical.worlds.world import Noise
 
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
@@ -156,6 +158,23 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
     told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
     head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
     answer({**head, **told, **nothing, "reading": said})
+
+
+def make_forecast(
+    protocol: Protocol,
+    pool: Pool,
+    draws: int,
+    *,
+    noise: Noise | None,
+    trade_off: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Prediction:
+    """Of a protocol's own plan."""
+    options = protocol.options | {"prior": protocol.prior}
+    return forecast(
+        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, trade_off=trade_off,
+        progress=progress,
+    )  # fmt: skip
 
 
 def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,6 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.cli.forecasts import (
     NO_FORECAST,
@@ -20,6 +19,7 @@ from replical.cli.forecasts import (
     bill_reading,
     forecast_payload,
     forecast_reading,
+    make_forecast,
     show_bills,
     show_cost,
     show_forecast,
@@ -45,7 +45,6 @@ from replical.learners.plan import Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
 from replical.worlds.forecast import DRAWS, Prediction
-from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import World, parse_noise
 
@@ -113,9 +112,7 @@ def bill_command(
     """
     C, cells = parse(class_spec, seed=seed)
     setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu, labs=labs)
-    question = Question(
-        title=class_spec, C=C, cells=cells, setting=setting, only=learner, learner=learner or "handicap", nu=nu
-    )
+    question = Question(title=class_spec, C=C, cells=cells, setting=setting, only=learner, nu=nu)
     _answer(question, labs, everything=everything, as_json=as_json)
 
 
@@ -133,21 +130,21 @@ def _answer(
     to_all = known or labs <= (question.together or 0)
     together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
-    exact = question.published is None and question.pool is None  # a lab with a protocol has a pool, or will have one
+    exact = question.protocol is None and question.pool is None  # a lab with a protocol has a pool, or will have one
     all_bills = bills(
         question.setting,
         question.only,
         pool="exact" if exact else "finite",
         noisy=question.noisy,
     )
-    forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
+    forecast, none_because = _forecast(question, noise, truths)
     more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
     found = _Report(question, all_bills, forecast, none_because, more)
     if as_json:
         answer(
             {
                 "schema": "replical.plan/1",
-                "fingerprint": question.fingerprint,
+                "fingerprint": None if question.protocol is None else question.protocol.fingerprint,
                 "inputs": inputs(question, labs, noise),
                 "bills": [bill_payload(bill) for bill in all_bills],
                 "best": None if found.best is None else found.best.learner,
@@ -180,16 +177,23 @@ class Question:
     setting: Setting
     theta_source: str | None = None
     only: str | None = None  # the learner whose bills are wanted; None for all
-    learner: str  # whose agreement is forecast
-    prior: Prior = UNIFORM
-    options: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # the other keywords of `replical.plan`, as they were given
     nu: float | None = None  # the error of the best hypothesis, where somebody said it
-    together: int | None = None  # labs that a protocol's numbers are for, where they depend on it
     noisy: bool = False  # does a protocol say nothing of noise, so that no label is inferred?
-    published: str | None = None  # which of the learner's plans a protocol names
-    fingerprint: str | None = None  # of that protocol
+    protocol: Protocol | None = None  # None where a class is asked about
+
+    @property
+    def together(self) -> int | None:
+        """Labs that a protocol's numbers are for, where they depend on it."""
+        return None if self.protocol is None else self.protocol.labs_most
+
+    @property
+    def weighs(self) -> bool:
+        """Does a protocol count losses, not errors?"""
+        return self.protocol is not None and self.protocol.recipe.losses is not None
+
+    def parameter(self, name: str) -> Any:
+        """What a protocol says of a parameter."""
+        return None if self.protocol is None else self.protocol.parameter(name)
 
 
 def about_protocol(
@@ -208,13 +212,8 @@ def about_protocol(
         pool=items,
         setting=replace(setting, nu=setting.nu or 0.0) if noisy else setting,
         noisy=noisy,
-        learner=protocol.plan.learner,
-        prior=protocol.prior,
-        options=protocol.options,
         nu=protocol.parameter("nu") if protocol.parameter("nu") is not None else nu,
-        together=protocol.labs_most,
-        published=protocol.plan.name,
-        fingerprint=protocol.fingerprint,
+        protocol=protocol,
     )
 
 
@@ -235,33 +234,18 @@ def add_theta(question: Question) -> Question:
     return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
 
 
-def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
-    """The forecast, or why there is none: the pool is too small to tell anything, or for the learner."""
+def _forecast(question: Question, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
+    """The forecast, or why there is none: no items, or a pool too small to tell anything, or for the learner."""
+    protocol, pool = question.protocol, question.pool
+    if protocol is None or pool is None:
+        return None, ""
     if truths < 1:
         raise BadUsage(f"--truths must be at least 1, got {truths}")
-    setting, record = question.setting, find(question.learner)
-    options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
-    if record.uses("rho"):
-        options["rho"] = setting.rho
-    for name in ("theta", "nu"):
-        said = record.best_error(setting.nu) if name == "nu" else setting.theta
-        if record.uses(name) and said is not None and not (name == "nu" and question.noisy):
-            options[name] = said
     expected = parse_noise(noise) if noise is not None else question.nu
     with progress("simulated pairs of labs") as update:
         try:
-            return (
-                forecast_of(
-                    pool,
-                    question.learner,
-                    options,
-                    noise=expected,
-                    draws=truths,
-                    trade_off=isinstance(question.C, PredictionTable),
-                    progress=update,
-                ),
-                "",
-            )
+            listed = isinstance(question.C, PredictionTable)
+            return make_forecast(protocol, pool, truths, noise=expected, trade_off=listed, progress=update), ""
         except NO_FORECAST as error:
             return None, str(error)
 
@@ -283,7 +267,7 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
 
 def _loss_remarks(question: Question) -> Iterator[str]:
     """What bills are worth where errors are not all alike."""
-    if "losses" in question.options:
+    if question.weighs:
         yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only handicap runs it."
 
 
@@ -329,8 +313,9 @@ class _Report:
     def suggestions(self) -> list[Bill]:
         """The bill of a protocol's own learner; of a class the cheapest replicable one, and the cheapest of all."""
         question = self.question
-        if question.published is not None:
-            return [bill for bill in self.bills if (bill.learner, bill.plan) == (question.learner, question.published)]
+        if question.protocol is not None:
+            own = question.protocol.plan
+            return [bill for bill in self.bills if (bill.learner, bill.plan) == (own.learner, own.name)]
         both = (self.best, self.best_any if self.best_any != self.best else None)
         return [bill for bill in both if bill is not None]
 
@@ -339,11 +324,11 @@ class _Report:
         """What bills say where there is no forecast, and what says more."""
         question = self.question
         first = f"No forecast from unlabelled items: {self.none_because}. " if self.none_because else ""
-        if question.published is None:
+        if question.protocol is None:
             told = self.suggestions if self.best is not None else self.bills
             return first + bill_reading(question.setting, told, self.best, self.best_any)
         own, better = self.suggestions[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
-        more = better if question.pool is None and "losses" not in question.options else ""
+        more = better if question.pool is None and not question.weighs else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
         labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')} per lab ({SENSES[own.kind or 'most']})"
@@ -352,7 +337,7 @@ class _Report:
     def _without_a_bill(self, own: Bill) -> str:
         """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""
         items = "" if self.question.pool is not None else "Without items "
-        most = self.question.options.get("max_labels")
+        most = self.question.parameter("max_labels")
         known = "" if most is None else f" It is at most the budget of {count(int(most), 'label')}."
         return f"{items}{'the' if items else 'The'} cost of {own.learner} cannot be computed ({own.note}).{known}"
 
@@ -371,9 +356,9 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "nu": setting.nu,
         "labs": labs,
         "noise": noise,
-        "kappa": question.options.get("kappa"),
-        "max_labels": question.options.get("max_labels"),
-        "prior": question.prior.kind,
+        "kappa": question.parameter("kappa"),
+        "max_labels": question.parameter("max_labels"),
+        "prior": "uniform" if question.protocol is None else question.protocol.prior.kind,
     }
 
 
@@ -388,7 +373,7 @@ def _show(found: _Report, *, everything: bool) -> None:
         show_bills(found.bills, question.title, question.setting, have)
         prose.print(found.reading, markup=False, soft_wrap=True)
         return
-    if forecast is None and question.published is None and found.suggestions:
+    if forecast is None and question.protocol is None and found.suggestions:
         show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
     for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.print(sentence, markup=False, soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
+from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
 from replical.cli.inputs import SIMULATED, Cluster, Device, never_over
 from replical.cli.labels import (
     PENDING,
@@ -54,7 +54,6 @@ from replical.lab.signatures import read_private
 from replical.learners.bills import bills
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-from replical.worlds.forecast import forecast as forecast_of
 
 if TYPE_CHECKING:
     from replical.core.parallel import Workers
@@ -325,11 +324,8 @@ def _tell_bill(protocol: Protocol) -> None:
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
-    options = protocol.options | {"prior": protocol.prior}
     try:
-        forecast = forecast_of(
-            pool, protocol.plan.learner, options, published=protocol.plan, noise=protocol.parameter("nu"), draws=truths
-        )
+        forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"))
     except NO_FORECAST as error:  # the run will say so if it matters
         _note(f"No forecast: {error}.")
         return None
