@@ -187,7 +187,7 @@ def init_command(
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
     content |= labs_section(lab or [])
     protocol, needed = write_protocol(content, out, sample)
-    steps = [*start.next_steps(out, id_column, None if public_items is None else public_items.file)]
+    steps = [*_next_steps(start, out, id_column, None if public_items is None else public_items.file)]
     if as_json:
         told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
         told |= {"models": start.models, "labels": list(start.values), "alike": alike, "next": steps}
@@ -221,11 +221,6 @@ class _Start:
         if self.found is None or looked_at is None:
             return []
         return models_alike(looked_at, self.found.models, self.found.values)
-
-    def next_steps(self, out: Path, id_column: str, public: Path | None) -> Iterator[str]:
-        """The commands that come next, as one types them; none where no table is known."""
-        if self.table is not None and self.found is not None:
-            yield from next_steps(out, self.table, id_column, self.found.truth, public)
 
 
 def _begin(section: dict[str, Any], known: str | None, values: str | None, abstain: str | None) -> _Start:
@@ -386,9 +381,12 @@ class PublicItems(NamedTuple):
     sample: PublicSample
 
 
-def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public: Path | None) -> Iterator[str]:
-    """The commands that come next, as one types them."""
-    labels = ["--ask", "page"] if truth is None else ["--labels", f"{pool}:{truth}"]
+def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -> Iterator[str]:
+    """The commands that come next, as one types them; none where no table is known."""
+    pool, found = start.table, start.found
+    if pool is None or found is None:
+        return
+    labels = ["--ask", "page"] if found.truth is None else ["--labels", f"{pool}:{found.truth}"]
     ids = [] if id_column == "id" else ["--id", id_column]
     apart = [] if public is None else ["--public", public]
     certificate = pool.with_suffix(".json").name

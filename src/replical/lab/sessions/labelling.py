@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, Protocol
 
@@ -48,7 +47,7 @@ class Desk:
         self._silent: dict[str, float] = {}  # who has not, and since when they are shown items
         self.lock = threading.RLock()
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
-        self._history: dict[str, list[Action]] = {}
+        self._history: dict[str, list[str]] = {}  # items that each may take back
         self._look()
 
     def next(self, annotator: str) -> str | None:
@@ -97,7 +96,7 @@ class Desk:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
             self.check_open(annotator, item)
-            with self._remember(annotator, item, "answer"):
+            with self._remember(annotator, item):
                 if self.votes == 1:
                     self.session.answer(item, label, annotator=annotator)
                 else:
@@ -107,7 +106,7 @@ class Desk:
         """The annotator cannot say."""
         with self.lock:
             self.check_open(annotator, item)
-            with self._remember(annotator, item, "skip"):
+            with self._remember(annotator, item):
                 if self.votes == 1:
                     self.session.skip(item, annotator=annotator)
                 else:
@@ -118,12 +117,12 @@ class Desk:
         with self.lock:
             if not self._history.get(annotator):
                 raise BadLabel("there is nothing to take back")
-            done = self._history[annotator][-1]
-            self.session.undo(done.item, annotator=annotator)
+            item = self._history[annotator][-1]
+            self.session.undo(item, annotator=annotator)
             self._history[annotator].pop()  # only now: writing may fail
-            self._reservations.hold(annotator, done.item)
+            self._reservations.hold(annotator, item)
             self._look()
-            return done.item
+            return item
 
     def check_open(self, annotator: str, item: str) -> None:
         """Refuse what has its label, or this annotator's vote."""
@@ -139,16 +138,16 @@ class Desk:
         return self.votes > 1 and annotator in self.session.ledger.votes.get(item, {})
 
     @contextmanager
-    def _remember(self, annotator: str, item: str, kind: str) -> Iterator[None]:
+    def _remember(self, annotator: str, item: str) -> Iterator[None]:
         """Whatever was written may be taken back, also if the run cannot go on with it."""
         try:
             yield
         finally:
             if self.session.ledger.may_take_back(item, annotator):
-                self._note_action(annotator, item, kind)
+                self._note_action(annotator, item)
 
-    def _note_action(self, annotator: str, item: str, kind: str) -> None:
-        self._history.setdefault(annotator, []).append(Action(item, kind))
+    def _note_action(self, annotator: str, item: str) -> None:
+        self._history.setdefault(annotator, []).append(item)
         took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
         if took is not None:
             self._took.append(took)
@@ -179,14 +178,6 @@ class Desk:
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""
         return None if self.votes == 1 else self.session.ledger.agreement()
-
-
-@dataclass(frozen=True)
-class Action:
-    """Something an annotator did and may take back."""
-
-    item: str
-    kind: str
 
 
 class LabelEstimator(Protocol):
