@@ -54,10 +54,10 @@ RUN = ["run", "p.toml", "--pool", "pool.csv", "--journal", "a.db", "--out", "a.j
 def test_plan_forecasts_handicap_and_what_changes_would_do(folder, capsys):
     assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    found, old = told["forecast"], told["prediction"]
-    assert found["method"] == old["method"] == "votes"
+    found = told["forecast"]
+    assert found["method"] == "votes"
     assert found["labels_low"] <= found["labels_median"] <= found["labels_high"]
-    assert (found["certified"], found["differ"]) == (old["certified_fraction"], old["disagreement_mean"])
+    assert 0 <= found["certified"] <= 1
     assert found["differ"] <= found["differ_high"]
     for row in found["trade_off"]:
         assert {"change", "epsilon", "labels_median", "certified", "differ"} == set(row)

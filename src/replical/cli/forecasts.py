@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from replical.classes.base import HypothesisClass
 from replical.classes.table import PredictionTable
 from replical.cli.output import amount, answer, prose, reading
-from replical.cli.sentences import bill_words, hypotheses
 from replical.core.exact import round_up_to
 from replical.core.text import count, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
@@ -20,13 +19,14 @@ from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
-from replical.lattice.linear import Linear
-from replical.lattice.plan import LatticePlan
 from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
-from replical.learners.plan import Setting
-from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, remaining
+from replical.learners.plan import Cost, Setting
+from replical.learners.proof import family_of
+from replical.pools.pool import Pool
+from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, forecast, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
+from replical.worlds.world import Noise
 
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
@@ -134,31 +134,47 @@ def _too_many(bill: Bill, items: int) -> bool:
     return not bill.pools or (bill.unlabelled is not None and bill.unlabelled > items)
 
 
-def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_json: bool) -> None:
-    """A protocol without a list: one bill, which is an estimate, and what is wrong with the items, if they are given."""
-    plan, C = protocol.plan, protocol.recipe.C
-    assert isinstance(plan, LatticePlan), "asked of such protocols only"
-    assert isinstance(C, Linear), "whose class is a lattice"
-    items = None
+def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str, *, as_json: bool) -> None:
+    """Of a learner that is alone with its class: one bill, and what is wrong with the items, if they are given."""
+    plan, family = protocol.plan, family_of(protocol.record)
+    remarks = [*family.remarks(protocol)]
     if pool is not None:
         with reading(pool) as update:
             items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).items
-    said = bill_words(C, plan, items, protocol.recipe.columns)
-    bill = Bill(
-        learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=plan.labels_about(C), kind="estimate",
-        numbers=plan.numbers, note="an estimate for items that look alike from every side",
-    )  # fmt: skip
-    if as_json:
-        names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
-        asked = {"class": protocol.title or "linear", "learner": plan.learner} | {
-            each: protocol.parameter(each) for each in names
-        }
-        nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
-        told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
-        head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
-        answer({**head, **told, **nothing, "reading": said})
+        remarks += [f"Warning: {each}." for each in family.warnings(protocol, items)]
+    said = " ".join(remarks)
+    if not as_json:
+        prose.print(f"{plan.learner}, {family.class_words(protocol.recipe.C)}: {said}", markup=False, soft_wrap=True)
         return
-    prose.print(f"{plan.learner}, {hypotheses(C)}: {said}", markup=False, soft_wrap=True)
+    bill = Bill(
+        learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=cost.labels, kind=cost.kind,
+        numbers=plan.numbers, note=cost.note,
+    )  # fmt: skip
+    names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
+    asked = {"class": protocol.title or protocol.content["class"]["kind"], "learner": plan.learner} | {
+        each: protocol.parameter(each) for each in names
+    }
+    nothing = dict.fromkeys(("all_agree", "forecast"))
+    told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
+    head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
+    answer({**head, **told, **nothing, "reading": said})
+
+
+def make_forecast(
+    protocol: Protocol,
+    pool: Pool,
+    draws: int,
+    *,
+    noise: Noise | None,
+    trade_off: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Prediction:
+    """Of a protocol's own plan."""
+    options = protocol.options | {"prior": protocol.prior}
+    return forecast(
+        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, trade_off=trade_off,
+        progress=progress,
+    )  # fmt: skip
 
 
 def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
@@ -289,16 +305,6 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "method": forecast.method,
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
         "trade_off": [asdict(row) for row in forecast.trade_off],
-    }
-
-
-def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    """The same under the names of the release before."""
-    payload = asdict(replace(forecast, trade_off=()))
-    del payload["trade_off"]
-    return payload | {
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "worst": C.describe(forecast.worst),
     }
 
 

@@ -22,6 +22,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_labels
+from replical.learners.proof import family_of
 
 if TYPE_CHECKING:
     from replical.cli.forecasts import Outlook
@@ -130,8 +131,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         return
     left = "" if outlook is None else outlook.left()
     told = f"{labels}{f', {left}' if left else ''}"
-    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
-    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
+    notes.print(f"{told}{family_of(session.protocol.record).left_words(still)}", markup=False)
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:

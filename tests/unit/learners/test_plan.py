@@ -22,7 +22,7 @@ from replical import (
 from replical.core.exact import upper_tail
 from replical.errors import BadSpec, PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.lab.protocol import Protocol
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from support.lab import content
 from support.studies import based
 
@@ -78,7 +78,8 @@ def test_rounds_halve_below_epsilon(epsilon, rounds):
 
 
 def test_every_number_has_a_source():
-    for learner, record in LEARNERS.items():
+    for record in of_lists():
+        learner = record.id
         for name in record.plans:
             nu = 0 if learner == "handicap" else 0.02  # it takes no other
             made = plan(learner, 100, **REFERENCE, nu=nu, name=name)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from replical.errors import MissingExtra
-from replical.learners.catalogue import LEARNERS, find
+from replical.learners.catalogue import find, of_lists
 from replical.study.pictures.costs import _distinction
 from replical.study.pictures.style import new_figure, style, tick_text
 from replical.study.run import draw
@@ -16,6 +16,8 @@ from replical.study.spec import Study
 from support.figures import faults, recorded
 from support.paths import ROOT
 from support.studies import study_row
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 plot = pytest.importorskip("matplotlib")
 GRID = {"class": "thresholds:1000", "learner": ["a2", "handicap", "replical"], "epsilon": [0.2, 0.1, 0.05]}
@@ -202,7 +204,7 @@ def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path, monkeypatc
 
 def test_modules_import_without_matplotlib():
     sources = list(Path(sys.modules["replical.study.pictures.style"].__file__).parent.glob("*.py"))
-    assert len(sources) > 5
+    assert len(sources) >= 5
     for source in sources:
         lines = source.read_text(encoding="utf-8").splitlines()
         assert not [line for line in lines if line.startswith(("import matplotlib", "from matplotlib"))]

@@ -7,10 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from replical.errors import BadStudy
-from replical.learners.catalogue import LEARNERS, find
+from replical.learners.catalogue import find, of_lists
 from replical.study.spec import StoppingRule, Study
 from support.paths import ROOT
 from support.studies import TINY, TINY_GRID, tiny, tiny_toml
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 
 def chosen(cells, *names):
