@@ -59,7 +59,7 @@ from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import World, parse_noise
 
-_RARE = ("kappa", "max_labels")  # what --set takes
+_RARE = ("max_labels",)  # what --set takes
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 _SOME = 5000  # items of a pool it is computed on
 
@@ -147,7 +147,7 @@ def bill_command(
 ) -> None:
     """What would a class cost? The labels to expect of the cheapest learner, from public numbers alone or from items.
 
-    --all lists the bills of every learner. --set takes kappa and max_labels.
+    --all lists the bills of every learner. --set takes max_labels.
     """
     drawing = _Drawing.of(plot, against)
     options = settings(given, _RARE)
@@ -521,7 +521,6 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "nu": setting.nu,
         "labs": labs,
         "noise": noise,
-        "kappa": question.options.get("kappa"),
         "max_labels": question.options.get("max_labels"),
         "prior": question.prior.kind,
     }

@@ -44,10 +44,6 @@ class Scan(Protocol):
         """How many of the next `count` items lie in DIS(V); no label is asked."""
         ...
 
-    def evenest(self, V: VersionSpace) -> Query:
-        """The item that splits V most evenly; none if no item is disputed."""
-        ...
-
 
 class FiniteScan:
     """A pass over item numbers in a fixed `order`."""
@@ -101,12 +97,6 @@ class FiniteScan:
         """How many of the next `count` items lie in DIS(V); `PoolExhausted` is raised if fewer are left."""
         return int(np.count_nonzero(V.disagreement[self._take(count)]))
 
-    def evenest(self, V: VersionSpace) -> Query:
-        """The item that splits V most evenly, the first in private order if several do; the scan does not move."""
-        best = _evenest(V, V.disputed[np.isin(V.disputed, self._order)])
-        first = self._order[np.isin(self._order, best)][:1] if len(best) > 1 else best
-        return _query(V, first, scanned=0)
-
     def _take(self, k: int) -> Indices:
         left = len(self._order) - self._at
         if k > left:
@@ -145,11 +135,6 @@ class ExactScan:
     def inside(self, V: VersionSpace, count: int) -> int:
         """How many of `count` draws fall into DIS(V)."""
         return int(binomial(self._generator, np.array([count], dtype=object), np.array([float(V.mass)]))[0])
-
-    def evenest(self, V: VersionSpace) -> Query:
-        """The cell that splits V most evenly; a private choice if several do."""
-        best = _evenest(V, V.disputed)
-        return _query(V, best if len(best) < 2 else self._generator.choice(best, size=1), scanned=0)
 
     def _draw(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
         region = region[self._weights[region] > 0]
@@ -277,16 +262,6 @@ class ExactBlocks:
             tick = self._generator.integers(int(mass[-1]))
             asked.append(int(region[np.searchsorted(mass, tick, side="right")]))
         return _query(S, np.array(asked, dtype=np.int64), scanned=scanned)
-
-
-def _evenest(V: VersionSpace, disputed: Indices) -> Indices:
-    """The disputed items on which the commonest prediction has the fewest votes."""
-    items = disputed[V.weight(disputed) > 0]
-    if len(items) == 0:
-        return items
-    most = V.predictions.votes(V.indices, items).max(axis=1)
-    evenest: Indices = items[most == most.min()]
-    return evenest
 
 
 def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, scanned: int) -> Query:

@@ -111,7 +111,6 @@ def predict_agreement(
     items: int | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
-    kappa: float | None = None,
     truths: int = DRAWS,
     progress: Progress | None = None,
 ) -> Prediction:
@@ -121,7 +120,7 @@ def predict_agreement(
     ----------
     C, pool
         The class and this lab's unlabelled items.
-    epsilon, delta, rho, prior, max_labels, kappa
+    epsilon, delta, rho, prior, max_labels
         As in the protocol.
     learner
         A learner id; it must run on a finite pool.
@@ -161,7 +160,6 @@ def predict_agreement(
     record = find(learner)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "prior": prior, "max_labels": max_labels}
     options |= {"rho": rho} if record.uses("rho") else {}
-    options |= {"kappa": kappa} if kappa is not None else {}
     if pool.C is not C and pool.C.fingerprint != C.fingerprint:
         raise ValueOutOfRange("the pool is for another class than the one given")
     return forecast(pool, learner, options, size=items, noise=noise, draws=truths, progress=progress)
@@ -355,7 +353,7 @@ def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> I
     epsilon = float(options["epsilon"])
     for factor in (0.5, 2.0):
         if epsilon * factor < 0.5:
-            scaled = {key: options[key] * factor for key in ("a", "b", "kappa") if options.get(key) is not None}
+            scaled = {key: options[key] * factor for key in ("a", "b") if options.get(key) is not None}
             yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
     if record.uses("a") and options.get("a") is None and options.get("b") is None:
         yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})

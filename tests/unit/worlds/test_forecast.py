@@ -83,7 +83,7 @@ OPTIONS = [
     ("handicap", {"rho": 0.1}),
     ("handicap", {"rho": 0.1, "nu": 0}),
     ("handicap", {"rho": 0.3, "batch": 8, "max_labels": 60}),
-    ("a2", {"kappa": 0.08}),
+    ("a2", {"epsilon": 0.08}),
     ("cal", {}),
     ("erm", {"k_final": 30}),
     ("replicable-erm", {"rho": 0.3, "nu": 0.1, "k_final": 200}),
@@ -153,7 +153,7 @@ def test_weights_of_items_are_items():
     columns = np.random.default_rng(2).integers(2, size=(60, 4))
     C, weights = PredictionTable(list("abcd")), np.where(np.arange(60) < 20, 5, 1)
     heavy = Pool(C, columns, PRIVATE, weights=weights)
-    assert forecast(heavy, "a2", {"epsilon": 0.2, "delta": 0.1, "kappa": 0.2}, draws=1).items == 140
+    assert forecast(heavy, "a2", {"epsilon": 0.2, "delta": 0.1}, draws=1).items == 140
 
 
 def test_what_a_change_would_do():
@@ -201,7 +201,7 @@ def test_ranges_cover_worlds_like_those_they_are_made_from(monkeypatch):
     The mean over eight forecasts and 200 truths: one forecast and 30 truths miss by a tenth, now and then by three.
     """
     pool, _ = tumours(600, step=5)
-    options = {"epsilon": 0.1, "delta": 0.05, "kappa": 0.03}
+    options = {"epsilon": 0.03, "delta": 0.05}
     model = votes_on(pool)
     truths = labels_of(pool, options, drawn(model, 200, "truth"), "truth")
 

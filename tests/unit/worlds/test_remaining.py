@@ -22,7 +22,7 @@ SHARED = SharedRandomness("remaining")
 RUNS = {
     "handicap": ("handicap", {"rho": 0.1}),
     "noiseless": ("handicap", {"rho": 0.3, "nu": 0}),
-    "a2": ("a2", {"kappa": 0.03}),
+    "a2": ("a2", {"epsilon": 0.03}),
 }
 
 
@@ -37,7 +37,7 @@ def a_run(learner="handicap", number=0):
     if learner == "noiseless":
         truth = world.cells[cells, 30]
     name, options = RUNS[learner]
-    active = learner_for(plan(name, world.C, epsilon=0.1, delta=0.05, pool="finite", **options))
+    active = learner_for(plan(name, world.C, pool="finite", **{"epsilon": 0.1, "delta": 0.05} | options))
     course, heard = Course(active, pool, SHARED), {}
     while course.query is not None:
         heard |= {item: int(truth[item]) for item in course.query.items.tolist()}
