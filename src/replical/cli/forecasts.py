@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +153,7 @@ def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_js
         asked = {"class": protocol.title or "linear", "learner": plan.learner} | {
             each: protocol.parameter(each) for each in names
         }
-        nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
+        nothing = dict.fromkeys(("all_agree", "release", "forecast"))
         told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
         head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
         answer({**head, **told, **nothing, "reading": said})
@@ -248,8 +248,6 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> No
     for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
         names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
         prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
-    if len(forecast.trade_off) > 1:
-        _show_trade_off(forecast)
 
 
 def _pairs(forecast: Prediction) -> str:
@@ -258,21 +256,6 @@ def _pairs(forecast: Prediction) -> str:
     if share <= 0:
         return f"in none of {forecast.draws:,} simulated pairs; {high}"
     return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
-
-
-def _show_trade_off(forecast: Prediction) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    draws = max(1, forecast.draws // 2)
-    title = f"What a change would do, in the same {count(draws, 'world')}"
-    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
-    for column in ("protocol", "labels", "certified", "labs differ"):
-        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
-    for row in forecast.trade_off:
-        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
-        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
-    prose.print(table)
 
 
 def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
@@ -288,17 +271,6 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "differ_high": forecast.differ_high,
         "method": forecast.method,
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "trade_off": [asdict(row) for row in forecast.trade_off],
-    }
-
-
-def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    """The same under the names of the release before."""
-    payload = asdict(replace(forecast, trade_off=()))
-    del payload["trade_off"]
-    return payload | {
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "worst": C.describe(forecast.worst),
     }
 
 

@@ -13,7 +13,6 @@ from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.prior import Prior
-from replical.classes.table import PredictionTable
 from replical.cli.forecasts import (
     NO_FORECAST,
     SENSES,
@@ -22,7 +21,6 @@ from replical.cli.forecasts import (
     forecast_payload,
     forecast_reading,
     lattice_bill,
-    prediction_payload,
     show_bills,
     show_forecast,
 )
@@ -234,7 +232,6 @@ def _answer(
                 "release": None if chance is None else asdict(chance),
                 "reading": found.reading,
                 "forecast": None if forecast is None else forecast_payload(question.C, forecast),
-                "prediction": None if forecast is None else prediction_payload(question.C, forecast),
             }
         )
         return
@@ -367,7 +364,6 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
                     options,
                     noise=expected,
                     draws=truths,
-                    trade_off=isinstance(question.C, PredictionTable),
                     progress=update,
                 ),
                 "",

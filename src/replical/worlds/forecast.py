@@ -1,14 +1,13 @@
 """What a protocol will cost and how often two labs will agree, before the first label; and how many labels are left later.
 
 Pairs of labs run the protocol's own learner in worlds that the lab's unlabelled items leave possible
-(`replical.worlds.vote_worlds`); so do labs with other protocols (`TradeOff`), the rest of a run that has heard some labels
-(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, and nothing
-touches a run: it stops where it stops.
+(`replical.worlds.vote_worlds`); so do the rest of a run that has heard some labels (`remaining`) and a lab that confirms a
+published answer (`forecast_confirmation`). Nothing here is a bound, and nothing touches a run: it stops where it stops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil
@@ -22,19 +21,17 @@ from replical.classes.table import PredictionTable
 from replical.core.exact import clopper_pearson
 from replical.core.randomness import SharedRandomness
 from replical.core.text import count, two_figures
-from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
+from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.catalogue import Record, find
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
-from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import (
     PossibleWorld,
     PossibleWorlds,
     VoteLabels,
     Votes,
-    order_from,
     posterior,
 )
 from replical.worlds.world import Noise
@@ -51,8 +48,6 @@ ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
 _BATCHES = 32  # batches of the shortest of these runs, afterwards
 _MOST = 2000  # candidates among which near-ties are looked for: all pairs are compared
 _MEASURED = 4096  # items on which they are compared, drawn by the private order
-_PUBLIC = 100  # labelled public items that an order is supposed to be made from
-_CHANGED = (0.15, 0.1)  # a change is worth a row from this share of labels, or this much of a probability, on
 _MANY = 1000  # labels from which on an answer is called close to the margin
 
 
@@ -64,10 +59,10 @@ class Prediction:
     ----------
     items
         Items in each lab's pool.
-    disagreement_mean, disagreement_worst, worst
-        How often two labs would differ: mean over the worlds looked at, the largest, and the best hypothesis there.
-    labels_low, labels_median, labels_mean, labels_high
-        Labels a lab would ask for: a range that should hold four times in five, with the median and the mean inside it.
+    disagreement_mean
+        How often two labs would differ, in the mean over the worlds looked at.
+    labels_low, labels_median, labels_high
+        Labels a lab would ask for: a range that should hold four times in five, with the median inside it.
     certified_fraction, certified_worst
         Labs that would end certified: mean and smallest share over the worlds; None where the learner proves nothing.
     differ_high
@@ -78,25 +73,19 @@ class Prediction:
         Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
     method
         How worlds were drawn: ``"votes"`` of the candidates, or ``"resampled"``, with hypotheses as truths.
-    trade_off
-        What changes of the protocol would do, the protocol itself first; empty if that was not asked for.
     """
 
     items: int
     disagreement_mean: float
-    disagreement_worst: float
-    worst: int
+    differ_high: float
     labels_low: float
-    labels_mean: float
+    labels_median: float
     labels_high: float
     certified_fraction: float | None
+    certified_worst: float | None
+    draws: int
     ties: tuple[tuple[int, ...], ...]
-    method: str = "resampled"
-    labels_median: float = 0.0
-    certified_worst: float | None = None
-    differ_high: float = 1.0
-    draws: int = 0
-    trade_off: tuple[TradeOff, ...] = ()
+    method: str
 
 
 def predict_agreement(
@@ -154,8 +143,8 @@ def predict_agreement(
     >>> C = Thresholds(500)
     >>> X = np.random.default_rng(1).integers(499, size=5000)
     >>> forecast = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
-    >>> forecast.labels_mean, round(forecast.disagreement_mean, 3), forecast.certified_fraction
-    (285.375, 0.25, 0.5)
+    >>> forecast.labels_median, round(forecast.disagreement_mean, 3), forecast.certified_fraction
+    (233.0, 0.25, 0.5)
     """
     record = find(learner)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "prior": prior, "max_labels": max_labels}
@@ -174,10 +163,9 @@ def forecast(
     size: int | None = None,
     noise: Noise | None = None,
     draws: int = DRAWS,
-    trade_off: bool = False,
     progress: Progress | None = None,
 ) -> Prediction:
-    """Forecast labels and agreement of a plan (`learner`, `options`), and with `trade_off` what changing it would do.
+    """Forecast labels and agreement of a plan (`learner`, `options`).
 
     `published` is that plan, where it has been made. `size` is the number of items in each lab's pool; as many as this pool
     holds if left out.
@@ -191,58 +179,36 @@ def forecast(
     if options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
     published = chosen = published or plan(learner, pool.C, pool="finite", **options)
-    half = max(1, draws // 2)
-    others = list(changes(pool.C, record, options)) if trade_off else []
-    total, done = draws + half * (len(others) + bool(others)), 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
-    worlds: list[PossibleWorld] = []
     pairs: list[SimulatedPair] = []
     for number in range(draws):
-        world = makers(number)
         if batch := larger_batch(learner, options, pairs):
             chosen = plan(learner, pool.C, pool="finite", **{**options, **batch})
-        pairs.append(simulate_pair(chosen, world, U, number))
-        tick()
-        if others and number < half:
-            worlds.append(world)
-    found = replace(_figures(pool, record, published, pairs, U), method="votes" if makers.by_votes else "resampled")
-    if not others:
-        return found
-    base = trade_off_summary("as published", published, pairs[:half])
-    others.append(half_budget(options, base))
-    rows = [trade_off_row(change, learner, options, worlds, U, tick) for change in others]
-    return replace(found, trade_off=(base, *(row for row in rows if row is not None and differs(row, base))))
+        pairs.append(simulate_pair(chosen, makers(number), U, number))
+        if progress is not None:
+            progress(number + 1, draws)
+    return _figures(pool, record, published, pairs, U, "votes" if makers.by_votes else "resampled")
 
 
-def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair], U: int) -> Prediction:
+def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair], U: int, method: str) -> Prediction:
     labels = np.array([count for pair in pairs for count in pair.labels])
     low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
     disputed = pool.version_space().mass if record.active else Fraction(1)
     most = max(ceil(disputed * U), int(labels.max()))
     most = most if chosen.max_labels is None else min(most, chosen.max_labels)
-    worst = max(pairs, key=lambda pair: pair.difference)
     differences = [pair.difference for pair in pairs]
     certified = mean_or_none([pair.certified for pair in pairs])
     return Prediction(
         items=U,
         disagreement_mean=float(np.mean(differences)),
-        disagreement_worst=worst.difference,
-        worst=worst.best,
         labels_low=float(low / SPREAD),
         labels_median=float(middle),
-        labels_mean=float(labels.mean()),
         labels_high=float(min(high * SPREAD, most)),
         certified_fraction=certified,
         certified_worst=None if certified is None else min(pair.certified or 0.0 for pair in pairs),
         differ_high=clopper_pearson(ceil(sum(differences) - 1e-9), len(pairs), 0.8)[1],
         draws=len(pairs),
         ties=near_ties(pool, float(chosen.epsilon)),
+        method=method,
     )
 
 
@@ -250,7 +216,6 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair
 class SimulatedPair:
     """What two labs did."""
 
-    best: int  # hypothesis of their world
     difference: float  # 1 if they differ, otherwise 0
     labels: tuple[int, int]
     certified: float | None  # share of the two; None where the learner proves nothing
@@ -265,12 +230,8 @@ def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> Si
         pool = world.population.pool(U, private)
         assert isinstance(pool, Pool), "it has a size"
         results.append(learn(active, pool, world.answers(pool, private), shared))
-    return _compare(results[0], results[1], world.best)
-
-
-def _compare(one: Result, two: Result, best: int) -> SimulatedPair:
+    one, two = results
     return SimulatedPair(
-        best=best,
         difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
         labels=(one.labels, two.labels),
         certified=None if one.proof is None or two.proof is None else (one.stopped + two.stopped) / 2,
@@ -326,103 +287,6 @@ def near_ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
         if len(group) > 1:
             groups.append(tuple(group))
     return tuple(groups)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TradeOff:
-    """What another protocol would cost, in the same worlds."""
-
-    change: str  # in words; "as published" where nothing is different
-    epsilon: float
-    labels_median: float  # per lab
-    certified: float | None  # share of labs; None where the learner proves nothing
-    differ: float  # how often two labs do
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """Another protocol: what is different, in words and as keywords of `plan`; or an order from public items."""
-
-    words: str
-    options: Mapping[str, Any]
-    public: int = 0
-
-
-def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> Iterator[Change]:
-    """ε, the range of v, and the order."""
-    epsilon = float(options["epsilon"])
-    for factor in (0.5, 2.0):
-        if epsilon * factor < 0.5:
-            scaled = {key: options[key] * factor for key in ("a", "b") if options.get(key) is not None}
-            yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
-    if record.uses("a") and options.get("a") is None and options.get("b") is None:
-        yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})
-    if options.get("prior", UNIFORM).kind != "uniform":
-        yield Change(words="random handicaps", options={"prior": UNIFORM})
-    elif record.replicable and isinstance(C, PredictionTable):
-        yield Change(words=f"order from {_PUBLIC} public labels", options={}, public=_PUBLIC)
-
-
-def half_budget(options: Mapping[str, Any], base: TradeOff) -> Change:
-    """Half of what is usually asked for where there is no budget."""
-    most = max(int((options.get("max_labels") or base.labels_median) / 2), int(options.get("batch") or 1))
-    return Change(words=f"max_labels = {most}", options={"max_labels": most})
-
-
-def trade_off_row(
-    change: Change,
-    learner: str,
-    options: Mapping[str, Any],
-    worlds: Sequence[PossibleWorld],
-    U: int,
-    tick: Callable[[], None],
-) -> TradeOff | None:
-    """What a change does to a plan (`learner`, `options`), labs with `U` items; None where no run can be made of it."""
-    pairs: list[SimulatedPair] = []
-    changed = {**options, **change.options}
-    try:
-        chosen = plan(learner, worlds[0].population.C, pool="finite", **changed)
-        for number, world in enumerate(worlds):
-            new: dict[str, Any] = larger_batch(learner, changed, pairs)
-            if change.public:
-                new["prior"] = _public_order(world, change.public)
-            if new:
-                changed |= new
-                chosen = plan(learner, world.population.C, pool="finite", **changed)
-            pairs.append(simulate_pair(chosen, world, U, number))
-            tick()
-    except ReplicalError:
-        return None
-    return trade_off_summary(change.words, chosen, pairs)
-
-
-def _public_order(world: PossibleWorld, count: int) -> Prior:
-    """The order that so many labelled items of this world would make."""
-    private = world.private.derived("public")
-    pool = world.population.pool(count, private)
-    assert isinstance(pool, Pool), "it has a size"
-    return order_from(pool, world.answers(pool, private))
-
-
-def trade_off_summary(words: str, chosen: Plan, pairs: Sequence[SimulatedPair]) -> TradeOff:
-    """A row, of the pairs of labs that ran a plan."""
-    return TradeOff(
-        change=words,
-        epsilon=float(chosen.epsilon),
-        labels_median=float(np.median([count for pair in pairs for count in pair.labels])),
-        certified=mean_or_none([pair.certified for pair in pairs]),
-        differ=float(np.mean([pair.difference for pair in pairs])),
-    )
-
-
-def differs(row: TradeOff, base: TradeOff) -> bool:
-    """Does a change change anything that so few worlds can show?"""
-    labels, share = _CHANGED
-    return (
-        abs(row.labels_median - base.labels_median) > labels * base.labels_median
-        or abs((row.certified or 0.0) - (base.certified or 0.0)) >= share
-        or abs(row.differ - base.differ) >= share
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
