@@ -25,7 +25,7 @@ from replical.lattice.plan import LatticePlan
 from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
-from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, remaining
+from replical.worlds.forecast import Prediction, Remaining, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
 
 FIRST = 16  # labels before the first estimate; then always twice as many
@@ -177,7 +177,7 @@ def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> I
         yield f"Near-ties that labels will hardly tell apart: {names}"
 
 
-def _labels(forecast: Prediction | ConfirmForecast, what: str = "") -> str:
+def _labels(forecast: Prediction, what: str = "") -> str:
     """How many labels, and between which numbers."""
     return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
@@ -212,22 +212,6 @@ def forecast_reading(forecast: Prediction, rho: float) -> str:
     else:
         words += f"; about {100 * certified:.0f}% of labs would end with a proof at rho = {rho:g}."
     return words
-
-
-def confirm_forecast_words(forecast: ConfirmForecast, margin: float, budget: int | None) -> Iterator[str]:
-    """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
-    ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
-    told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
-    yield (
-        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
-        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
-    )
-    easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
-    if forecast.close:
-        yield f"Expect thousands of labels: the answer may lie close to the margin. What helps: {easier}."
-    elif forecast.open_end:
-        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {count(budget, 'label')}", "budget")
-        yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
 
 
 def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> None:

@@ -1,17 +1,17 @@
 """What a protocol will cost and how often two labs will agree, before the first label; and how many labels are left later.
 
 Pairs of labs run the protocol's own learner in worlds that the lab's unlabelled items leave possible
-(`replical.worlds.vote_worlds`); so do the rest of a run that has heard some labels (`remaining`) and a lab that confirms a
-published answer (`forecast_confirmation`). Nothing here is a bound, and nothing touches a run: it stops where it stops.
+(`replical.worlds.vote_worlds`); so does the rest of a run that has heard some labels (`remaining`). Nothing here is a
+bound, and nothing touches a run: it stops where it stops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from replical.worlds.vote_worlds import (
 )
 from replical.worlds.world import Noise
 
-if TYPE_CHECKING:
-    from replical.learners.handicap.confirm import Confirm
-
 Progress = Callable[[int, int], None]
 
 DRAWS = 24  # worlds looked at
@@ -48,7 +45,6 @@ ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
 _BATCHES = 32  # batches of the shortest of these runs, afterwards
 _MOST = 2000  # candidates among which near-ties are looked for: all pairs are compared
 _MEASURED = 4096  # items on which they are compared, drawn by the private order
-_MANY = 1000  # labels from which on an answer is called close to the margin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,20 +235,15 @@ def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> Si
 
 
 def larger_batch(learner: str, options: Mapping[str, Any], pairs: Sequence[SimulatedPair]) -> dict[str, int]:
-    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say."""
+    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say.
+
+    A larger one saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
+    """
     if len(pairs) != ONE_BY_ONE or not find(learner).uses("batch"):
         return {}
     published = int(options.get("batch") or 1)
-    batch = quick_batch(published, [count for pair in pairs for count in pair.labels])
+    batch = max(published, min(count for pair in pairs for count in pair.labels) // _BATCHES)
     return {"batch": batch} if batch != published else {}
-
-
-def quick_batch(published: int, labels: Sequence[int]) -> int:
-    """The batch of simulated runs after some that took so many `labels`: where they are many, larger than is published.
-
-    That saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
-    """
-    return max(published, min(labels) // _BATCHES)
 
 
 def mean_or_none(values: Sequence[float | None]) -> float | None:
@@ -345,78 +336,4 @@ def remaining(
         low=float(low / SPREAD),
         median=float(median),
         high=float(max(median, min(high * SPREAD, most))),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConfirmForecast:
-    """A forecast of a confirmation, made without labels; nothing in it is a bound.
-
-    Examples
-    --------
-    >>> ends = {"confirmed": 1.0, "refuted": 0.0, "undecided": 0.0}
-    >>> ConfirmForecast(labels_low=9, labels_median=30, labels_high=80, draws=24, **ends).close
-    False
-    """
-
-    labels_low: float  # a range that should hold four times in five
-    labels_median: float
-    labels_high: float
-    confirmed: float  # share of the worlds in which it would end so, with this pool and budget
-    refuted: float
-    undecided: float
-    draws: int  # worlds looked at
-
-    @property
-    def close(self) -> bool:
-        """Are a thousand labels or more to be expected? The answer then lies close to the margin."""
-        return self.labels_median >= _MANY
-
-    @property
-    def open_end(self) -> bool:
-        """Will pool or budget probably end it undecided?"""
-        return self.undecided >= 0.5
-
-
-def forecast_confirmation(
-    learner: Confirm,
-    pool: Pool,
-    *,
-    prior: Prior = UNIFORM,
-    noise: float | None = None,
-    draws: int = DRAWS,
-    progress: Progress | None = None,
-) -> ConfirmForecast:
-    """Forecast a confirmation from unlabelled items of a prediction table."""
-    if draws < 1:
-        raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
-    if learner.plan.losses is not None:
-        raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
-    worlds, shared = PossibleWorlds(pool, prior, noise=noise), SharedRandomness("a confirmation shares nothing")
-    ends: list[str] = []
-    labels: list[int] = []
-    for number in range(draws):
-        world = worlds(number)
-        private = world.private.derived("A")
-        own = world.population.pool(len(pool), private)
-        assert isinstance(own, Pool), "it has a size"
-        result = learn(learner, own, world.answers(own, private), shared)
-        ends.append(str(result.conclusion))
-        labels.append(result.labels)
-        if number + 1 == ONE_BY_ONE:
-            batch = quick_batch(learner.plan.batch, labels)
-            learner = replace(learner, plan=replace(learner.plan, batch=batch))
-        if progress is not None:
-            progress(number + 1, draws)
-    low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
-    most = max(*labels, ceil(pool.version_space().mass * len(pool)))
-    most = most if learner.plan.max_labels is None else min(most, learner.plan.max_labels)
-    return ConfirmForecast(
-        labels_low=float(low / SPREAD),
-        labels_median=float(middle),
-        labels_high=float(min(high * SPREAD, most)),
-        confirmed=ends.count("confirmed") / draws,
-        refuted=ends.count("refuted") / draws,
-        undecided=ends.count("undecided") / draws,
-        draws=draws,
     )
