@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,30 +18,6 @@ from replical.pools.query import Counts, Indices, Query, binomial, multinomial
 from replical.pools.version_space import VersionSpace
 
 _FIRST_LOOK = 256  # items looked at first when searching for the next disputed one; doubled until found
-
-
-class Scan(Protocol):
-    """One pass over a pool; it remembers what it has used up."""
-
-    def draw(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items inside DIS(V); none if no item of the pool lies there."""
-        ...
-
-    def some(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items inside DIS(V), or as many as are left."""
-        ...
-
-    def among(self, V: VersionSpace, M: int) -> Query:
-        """Those of the next `M` items that lie in DIS(V)."""
-        ...
-
-    def anywhere(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items, wherever they lie."""
-        ...
-
-    def inside(self, V: VersionSpace, count: int) -> int:
-        """How many of the next `count` items lie in DIS(V); no label is asked."""
-        ...
 
 
 class FiniteScan:
@@ -151,40 +126,14 @@ class ExactScan:
         return _query(V, region[np.searchsorted(mass, ticks, side="right")], scanned=scanned)
 
 
-class Blocks(Protocol):
-    """One pass in blocks: every item scanned counts, asked or not."""
-
-    @property
-    def unlabelled(self) -> int:
-        """Items so far that would have been asked if anybody could label them."""
-        ...
-
-    @property
-    def left(self) -> int | None:
-        """Items not scanned yet; None where they never run out."""
-        ...
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Where the pass is, for `go_to`; None where nobody can go back."""
-        ...
-
-    def go_to(self, place: tuple[int, int]) -> None:
-        """Go on from a place; `ValueError` if there is no such place."""
-        ...
-
-    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
-        """Items up to the `most`-th that is asked, or until `idle` in a row were not; nothing scanned: none is left.
-
-        Asked is what lies in DIS(S) and, where there is one, in DIS(V): elsewhere V knows the label.
-        """
-        ...
+Scan = FiniteScan | ExactScan  # one pass over a pool; it remembers what it has used up
 
 
 class FiniteBlocks:
     """Blocks of a fixed `order`; items that nobody can label are scanned like any other and never asked.
 
-    No block goes beyond one of the `ends`, so a pool to which items are added is scanned as it was before.
+    No block goes beyond one of the `ends`, so a pool to which items are added is scanned as it was before. `unlabelled`
+    counts items so far that would have been asked if anybody could label them.
     """
 
     def __init__(self, order: Indices, unasked: Indices, ends: Sequence[int] = ()) -> None:
@@ -262,6 +211,9 @@ class ExactBlocks:
             tick = self._generator.integers(int(mass[-1]))
             asked.append(int(region[np.searchsorted(mass, tick, side="right")]))
         return _query(S, np.array(asked, dtype=np.int64), scanned=scanned)
+
+
+Blocks = FiniteBlocks | ExactBlocks  # one pass in blocks: every item scanned counts, asked or not
 
 
 def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, scanned: int) -> Query:
