@@ -43,8 +43,8 @@ def test_audit_json_has_the_documented_fields_in_order():
     assert list(found) == [
         "schema", "inputs", "pairs", "agreements", "agreement", "agreement_low", "agreement_high", "function_agreement",
         "expected_jaccard", "survivors_mean", "base_agreement", "labels_mean", "labels_max", "excess_error_mean",
-        "excess_error_max", "excess_over_epsilon", "labels_sufficient_fraction", "certified_fraction", "rho_proven",
-        "rho_predicted", "cap_reached", "conditions", "vacuous", "seconds",
+        "excess_error_max", "excess_over_epsilon", "certified_fraction", "rho_proven",
+        "cap_reached", "conditions", "vacuous", "seconds",
     ]  # fmt: skip
     assert found["inputs"]["theta"] is None
 

@@ -41,7 +41,7 @@ class LeadProof:
     lead: int
     certified: bool
     rho_proven = 0.25
-    rho_predicted = outcome = scanned = answer_error = None
+    outcome = scanned = answer_error = None
 
     @property
     def verdict(self):

@@ -268,11 +268,8 @@ def _show(figures: Audit, groups: GroupAudit | None, inputs: dict[str, Any], sec
     table.add_row("labs stopped short", str(figures.cap_reached))
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
-        table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
     if figures.rho_proven is not None:
         table.add_row("rho proven, mean of labs", at_most(figures.rho_proven, 4))
-    if figures.rho_predicted is not None:
-        table.add_row("rho predicted, mean of labs", about(figures.rho_predicted, 4))
     prose.print(table)
     prose.print(_TERMS)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")

@@ -173,11 +173,6 @@ class Proof(Protocol):
         ...
 
     @property
-    def rho_predicted(self) -> float | None:
-        """An estimate of how often they differ, not a bound; None where there is none."""
-        ...
-
-    @property
     def outcome(self) -> str | None:
         """What was found of an answer that was there before; None where the run was to find one."""
         ...

@@ -16,7 +16,7 @@ from replical.core.canonical import fingerprint
 from replical.core.parallel import Workers
 from replical.errors import BadStudy
 from replical.study.pictures.costs import costs
-from replical.study.pictures.curves import curves, difference_scatter, estimate_scatter
+from replical.study.pictures.curves import curves, difference_scatter
 from replical.study.pictures.headline import headline
 from replical.study.pictures.style import Picture, style
 from replical.study.report.findings import summary_sentence
@@ -140,5 +140,4 @@ def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
             *costs(cells, rows, folder),
             *difference_scatter(rows, folder),
             *curves(rows, folder),
-            *estimate_scatter(rows, folder),
         ]
