@@ -118,6 +118,8 @@ RETIRED: dict[str, str] = {
     "--boosting": "leave it out, a frequent winner is found as the paper does, by rHeavyHitters",
     "--stop": "leave it out, loops end by the mass of DIS(V)",
     "--stop-delta": "leave it out, loops end by the mass of DIS(V)",
+    "--kappa": "leave it out, A2 stops at epsilon",
+    "--query": "leave it out, CAL asks the next disputed item",
     "a2-paired": "take a2",
     "--finish": "leave it out, handicap chooses by error plus handicap",
     "settled": "take handicap, which does what it did",

@@ -140,10 +140,6 @@ def test_a_new_protocol_says_what_was_asked_for(new):
     assert again.err == ""
 
 
-def test_kappa_may_be_epsilon(new):
-    assert new({"--learner": "a2", "--set": "kappa=0.1"}).wrote["learner"]["kappa"] == 0.1
-
-
 def test_nu_is_written_where_the_learner_needs_it(new):
     done = new({"--learner": "a2-rounds", "--set": "theta=2", "--nu": "0.03"})
     assert (done.code, done.wrote["learner"]["nu"]) == (0, 0.03)
@@ -430,7 +426,6 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
             "--cuts is not about the models of a table: leave out",
         ),
         ({"--pool": "names.csv"}, "--class is not about the models of a table: leave out --class, or --pool"),
-        ({"--learner": "a2", "--set": "kappa=0.11"}, "kappa must be at most epsilon = 0.1, got 0.11"),
         ({"--colour": "blue"}, "No such option: --colour"),
     ],
 )

@@ -24,7 +24,7 @@ from replical.learners.catalogue import find
 from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, forecast, remaining
+from replical.worlds.forecast import Prediction, Remaining, forecast, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
 from replical.worlds.world import Noise
 
@@ -166,14 +166,12 @@ def make_forecast(
     draws: int,
     *,
     noise: Noise | None,
-    trade_off: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
     """Of a protocol's own plan."""
     options = protocol.options | {"prior": protocol.prior}
     return forecast(
-        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, trade_off=trade_off,
-        progress=progress,
+        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, progress=progress,
     )  # fmt: skip
 
 
@@ -193,7 +191,7 @@ def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> I
         yield f"Near-ties that labels will hardly tell apart: {names}"
 
 
-def _labels(forecast: Prediction | ConfirmForecast, what: str = "") -> str:
+def _labels(forecast: Prediction, what: str = "") -> str:
     """How many labels, and between which numbers."""
     return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
@@ -230,22 +228,6 @@ def forecast_reading(forecast: Prediction, rho: float) -> str:
     return words
 
 
-def confirm_forecast_words(forecast: ConfirmForecast, margin: float, budget: int | None) -> Iterator[str]:
-    """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
-    ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
-    told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
-    yield (
-        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
-        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
-    )
-    easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
-    if forecast.close:
-        yield f"Expect thousands of labels: the answer may lie close to the margin. What helps: {easier}."
-    elif forecast.open_end:
-        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {count(budget, 'label')}", "budget")
-        yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
-
-
 def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> None:
     """What the labs may expect, line by line."""
     rows = {
@@ -264,8 +246,6 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> No
     for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
         names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
         prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
-    if len(forecast.trade_off) > 1:
-        _show_trade_off(forecast)
 
 
 def _pairs(forecast: Prediction) -> str:
@@ -274,21 +254,6 @@ def _pairs(forecast: Prediction) -> str:
     if share <= 0:
         return f"in none of {forecast.draws:,} simulated pairs; {high}"
     return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
-
-
-def _show_trade_off(forecast: Prediction) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    draws = max(1, forecast.draws // 2)
-    title = f"What a change would do, in the same {count(draws, 'world')}"
-    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
-    for column in ("protocol", "labels", "certified", "labs differ"):
-        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
-    for row in forecast.trade_off:
-        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
-        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
-    prose.print(table)
 
 
 def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
@@ -304,7 +269,6 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "differ_high": forecast.differ_high,
         "method": forecast.method,
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "trade_off": [asdict(row) for row in forecast.trade_off],
     }
 
 

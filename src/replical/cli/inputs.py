@@ -57,8 +57,8 @@ def settings(
 
     Examples
     --------
-    >>> settings(["batch=4", "query=halving"], ["batch", "query"])
-    {'batch': 4, 'query': 'halving'}
+    >>> settings(["batch=4", "a=0.02"], ["batch", "a"])
+    {'batch': 4, 'a': 0.02}
     """
     records = {key: PARAMETERS[key] for key in keys} | dict(more or {})
     found: dict[str, Any] = {}

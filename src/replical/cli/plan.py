@@ -11,7 +11,6 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.classes.table import PredictionTable
 from replical.cli.forecasts import (
     NO_FORECAST,
     SENSES,
@@ -244,8 +243,7 @@ def _forecast(question: Question, noise: str | None, truths: int) -> tuple[Predi
     expected = parse_noise(noise) if noise is not None else question.nu
     with progress("simulated pairs of labs") as update:
         try:
-            listed = isinstance(question.C, PredictionTable)
-            return make_forecast(protocol, pool, truths, noise=expected, trade_off=listed, progress=update), ""
+            return make_forecast(protocol, pool, truths, noise=expected, progress=update), ""
         except NO_FORECAST as error:
             return None, str(error)
 
@@ -356,7 +354,6 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "nu": setting.nu,
         "labs": labs,
         "noise": noise,
-        "kappa": question.parameter("kappa"),
         "max_labels": question.parameter("max_labels"),
         "prior": "uniform" if question.protocol is None else question.protocol.prior.kind,
     }

@@ -36,9 +36,7 @@ def plan(
     T: float | None = None,
     k_loop: int | None = None,
     k_final: int | None = None,
-    kappa: float | None = None,
     batch: int | None = None,
-    query: str | None = None,
     a: float | None = None,
     b: float | None = None,
     strings: int | None = None,
@@ -74,12 +72,8 @@ def plan(
         Threshold range T/Θ of the paper's RepliCAL, 1/8 if left out.
     k_loop, k_final
         Your own sizes in place of the proof's; the result then says which condition they break.
-    kappa
-        Where A² stops: at disagreement mass `kappa` instead of `epsilon`, at most that.
     batch
         Items A² has open at once, 1 if left out.
-    query
-        What CAL asks next: ``"scan"``, the next disputed item, or ``"halving"``, the one that splits V most evenly.
     a, b
         Range of the shared threshold of handicap where handicaps follow a public order, .75 of epsilon and epsilon if left
         out.
@@ -117,7 +111,7 @@ def plan(
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
-        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "a": a, "b": b,
+        "k_final": k_final, "batch": batch, "a": a, "b": b,
         "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip

@@ -23,11 +23,11 @@ from replical.bounds.complexity import BOUNDS
 from replical.classes.catalogue import known_theta
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import find
+from replical.learners.parameters import OPTIONS
 from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
 from replical.worlds.audit import COUNTED, Audit, Columns, figures
 from replical.worlds.audit import mean as mean_of
-from replical.worlds.experiment import OPTIONS
 from replical.worlds.world import BoundaryNoise, parse_noise
 
 _FIGURES = tuple(Audit.__dataclass_fields__)

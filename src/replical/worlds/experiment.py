@@ -14,14 +14,11 @@ from replical.core.exact import fraction
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
-from replical.learners.parameters import OPTIONS as PLAN_OPTIONS
 from replical.learners.plan import Condition
 from replical.learners.planning import learner_for, plan
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import BoundaryNoise, World, parse_noise
 
-# What an experiment may say beside its task; items are the whole pool of each lab.
-OPTIONS = tuple(name for name in PLAN_OPTIONS if name != "items")
 _EACH_TARGET = 2000  # hypotheses up to which the best error is found for every target
 
 

@@ -49,7 +49,7 @@ def test_standard_values_defaults_and_the_grid_s_own_word():
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_parameters_a_learner_does_not_know_are_left_out(learner):
     values = {
-        "rho": 0.2, "theta": 3, "nu": 0.01, "k_loop": 9, "k_final": 9, "kappa": 0.1, "batch": 2, "query": "scan",
+        "rho": 0.2, "theta": 3, "nu": 0.01, "k_loop": 9, "k_final": 9, "batch": 2,
         "a": 0.01, "b": 0.02, "strings": 3, "runs": 3, "max_labels": 10**6, "T": 0.1,
     }  # fmt: skip
     for plan in ("tight", "paper"):
