@@ -59,7 +59,8 @@ def confirm_command(
         int | None, typer.Option(parser=whole, help="items that are open at once; the protocol's if left out")
     ] = None,
     against_journal: Annotated[
-        str | None, typer.Option(help="the journal of the run that found the answer: is none of its items in the pool?")
+        str | None,
+        typer.Option(help="the journal of the run that found the answer: none of its items may be in the pool"),
     ] = None,
     labels: LabelColumn = None,
     ask: Ask = None,

@@ -82,7 +82,7 @@ def init_command(
     cuts: Annotated[
         str | None,
         typer.Option(
-            help="of --candidates with scores: where to cut, e.g. .5; of --class thresholds or stumps: FILE:COLUMN,.. "
+            help="where scores of --candidates are cut, e.g. .5; of --class thresholds or stumps: FILE:COLUMN,.. "
             "with public values, to cut at quantiles"
         ),
     ] = None,
@@ -143,7 +143,7 @@ def init_command(
 ) -> None:
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
-    Models and labels are read from the table, there is a default for everything else, and what to type next is said. --set
+    Models and labels are read from the table, everything else has a default, and it says what to type next. --set
     takes the rare parameters: batch, max_labels, theta, bins, step, intercept, and those of the paper's learners (plan, T,
     k_loop, ..).
     """

@@ -53,7 +53,7 @@ IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the 
 Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
 Public = Annotated[
     Path | None,
-    typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
+    typer.Option("--public", help="the public table of the protocol's order: none of its items may be in the pool"),
 ]
 Files = Mapping[str, Path | str | None]  # what flags name
 

@@ -53,7 +53,7 @@ _SOME = 5000  # items of a pool it is computed on
 
 Theta = Annotated[float | None, parameter("theta", "disagreement coefficient; computed for small classes if left out")]
 Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")]
-Labs = Annotated[int, typer.Option("--labs", parser=whole, help="labs that shall all agree")]
+Labs = Annotated[int, typer.Option("--labs", parser=whole, help="how many labs are to agree")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
 Noise = Annotated[
     str | None,

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -277,12 +278,17 @@ def without_abstention(known: str, abstain: str | None) -> str | None:
     return label_text(left) if len(left) > 1 else None
 
 
+def _meant(text: str) -> str:
+    close = get_close_matches(text.lower(), LEARNERS, 1)
+    return f"did you mean {close[0]}? Otherwise " if close else ""
+
+
 def learner_id(text: str) -> str:
     """The name of a learner that exists."""
     if text not in LEARNERS and not text.startswith("boosted-") and not remedy(text):
         raise BadSpec(
-            f"unknown learner {text!r}; take handicap, or lattice for --class linear (replical paper audit --help lists "
-            "those of the paper)"
+            f"unknown learner {text!r}; {_meant(text)}take handicap, or lattice for --class linear (replical paper audit "
+            "--help lists those of the paper)"
         )
     return find(text).id
 

@@ -110,7 +110,7 @@ def run_command(
     device: Device = None,
     at: Cluster = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="say more: how it was foretold, and how it went")
+        bool, typer.Option("--verbose", "-v", help="say more: how the forecast was made, and how the run went")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:

@@ -102,7 +102,7 @@ _ALL = (
     Parameter(name="b", kind="share", help="end of the range of handicap's shared threshold"),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
-    Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),
+    Parameter(name="labs", kind="count", help="how many labs are to agree (2)", low=2, default=2),
     Parameter(name="max_labels", kind="count", help="budget of labels per lab"),
 )
 PARAMETERS: Mapping[str, Parameter] = {each.name: each for each in _ALL}
