@@ -28,7 +28,7 @@ COMMANDS = {
     "verify": ("verify:verify_command", "Check a certificate: by itself, with its pool, with its journal."),
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
-    "paper": ("", "RepliCAL, ReplicA2 and other learners of the paper; audits, studies, bills."),
+    "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
     "data": ("", "Tables in and out: fit candidates, predict, apply a rule, shard."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }

@@ -228,7 +228,7 @@ def _begin(section: dict[str, Any], known: str | None, values: str | None, absta
     known = None if known is None else without_abstention(known, abstain)
     text = known if values is None else values
     if text is None:
-        raise BadProtocol("the flag --label-values is missing")
+        raise BadProtocol("the flag --label-values is missing: name the labels, e.g. --label-values no,yes")
     return _Start(section, all_labels(text, known))
 
 
