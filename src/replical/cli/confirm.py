@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.classes.table import PredictionTable
-from replical.cli.forecasts import Outlook, confirm_forecast_words
-from replical.cli.inputs import SIMULATED
+from replical.cli.forecasts import Outlook
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -25,24 +22,22 @@ from replical.cli.labels import (
     PoolFile,
     Public,
     Show,
-    check_truths,
     check_usage,
     read_items,
     say_pending,
     source_of,
 )
-from replical.cli.output import answer, notes, number, progress, prose, whole
+from replical.cli.output import answer, notes, number, prose, whole
 from replical.cli.page import PageWords
 from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
 from replical.core.text import confidence, count, plural
-from replical.errors import BadCertificate, PlanMismatch, PoolExhausted
+from replical.errors import BadCertificate
 from replical.lab.confirmation import SCHEMA, candidate, check_fresh, claim_of, publish, read_either, write
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import Session
-from replical.learners.handicap.confirm import Confirm, Confirmation
-from replical.worlds.forecast import DRAWS, ConfirmForecast, forecast_confirmation
+from replical.learners.handicap.confirm import Confirmation
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
@@ -64,7 +59,8 @@ def confirm_command(
         int | None, typer.Option(parser=whole, help="items that are open at once; the protocol's if left out")
     ] = None,
     against_journal: Annotated[
-        str | None, typer.Option(help="the journal of the run that found the answer: is none of its items in the pool?")
+        str | None,
+        typer.Option(help="the journal of the run that found the answer: none of its items may be in the pool"),
     ] = None,
     labels: LabelColumn = None,
     ask: Ask = None,
@@ -75,9 +71,6 @@ def confirm_command(
     annotator: Annotator = None,
     page: PageWords = None,
     public: Public = None,
-    truths: Annotated[
-        int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
-    ] = DRAWS,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -93,7 +86,6 @@ def confirm_command(
         "--answers": answers,
     }
     check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
-    check_truths(truths)
     published = read_either(certificate)
     if published["schema"] == SCHEMA:
         raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")
@@ -111,22 +103,22 @@ def confirm_command(
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
         session = Session(protocol, lab, lab_journal, annotator=annotator, claim=claim)
-        forecast = _announce(session, truths) if fresh else None
+        if fresh:
+            _announce(session)
         before = session.ledger.results[-1] if session.ledger.results else None
-        expected = None if forecast is None else forecast.labels_median
-        waiting = source.answer(session, Outlook(session, expected=expected, looks=False))
+        waiting = source.answer(session, Outlook(session, looks=False))
         if session.open:
-            return _say_pending(session, claim, waiting, forecast, as_json=as_json)
+            return _say_pending(session, claim, waiting, as_json=as_json)
         session.finish()
         content = publish(session)
         write(content, out)
-        _say_outcome(session, content, lab_journal.where, out, forecast, as_json=as_json)
+        _say_outcome(session, content, lab_journal.where, out, as_json=as_json)
         if before not in (None, "undecided", session.result.conclusion):
             notes.print(f"The outcome has changed: it was {before}.", markup=False)
     return CODES[content["outcome"]]
 
 
-def _announce(session: Session, truths: int) -> ConfirmForecast | None:
+def _announce(session: Session) -> None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
     protocol, claim = session.protocol, session.claim
     assert isinstance(claim, Claim), "the session of a confirmation"
@@ -141,15 +133,9 @@ def _announce(session: Session, truths: int) -> ConfirmForecast | None:
     )
     for sentence in loss_words(protocol):
         notes.print(sentence, markup=False, soft_wrap=True)
-    forecast = _forecast(session, claim, truths) if truths else None
-    if forecast is None:
-        told: Iterable[str] = [
-            "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it."
-        ]
-    else:
-        told = confirm_forecast_words(forecast, float(margin), session.budget)
-    for sentence in told:
-        notes.print(sentence, markup=False, soft_wrap=True)
+    notes.print(
+        "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.", soft_wrap=True
+    )
     epsilon = fraction(protocol.parameter("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
         notes.print(
@@ -158,7 +144,6 @@ def _announce(session: Session, truths: int) -> ConfirmForecast | None:
             markup=False,
             soft_wrap=True,
         )
-    return forecast
 
 
 def _verb(protocol: Protocol) -> str:
@@ -166,25 +151,7 @@ def _verb(protocol: Protocol) -> str:
     return "err" if protocol.recipe.losses is None else "lose"
 
 
-def _forecast(session: Session, claim: Claim, truths: int) -> ConfirmForecast | None:
-    """Of candidates; truths of other classes say nothing about a given answer."""
-    protocol = session.protocol
-    if not isinstance(protocol.recipe.C, PredictionTable):
-        return None
-    learner, pool = Confirm(plan=claim.plan, h=claim.hypothesis), session.lab.pool(SIMULATED)
-    try:
-        with progress("simulated confirmations") as update:
-            return forecast_confirmation(
-                learner, pool, prior=protocol.prior, noise=protocol.parameter("nu"), draws=truths, progress=update
-            )
-    except (PoolExhausted, PlanMismatch) as error:
-        notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
-        return None
-
-
-def _say_pending(
-    session: Session, claim: Claim, batch: Path | None, forecast: ConfirmForecast | None, *, as_json: bool
-) -> int:
+def _say_pending(session: Session, claim: Claim, batch: Path | None, *, as_json: bool) -> int:
     if not as_json:
         return say_pending(session, batch)
     told = {
@@ -198,13 +165,8 @@ def _say_pending(
         "pending": len(session.open),
         "batch": None if batch is None else str(batch),
     }
-    answer(told | _forecast_payload(forecast))
+    answer(told)
     return PENDING
-
-
-def _forecast_payload(forecast: ConfirmForecast | None) -> dict[str, Any]:
-    """In JSON: when a confirmation begins, and where there is one."""
-    return {} if forecast is None else {"forecast": asdict(forecast)}
 
 
 def _say_outcome(
@@ -212,14 +174,13 @@ def _say_outcome(
     content: dict[str, Any],
     journal: str,
     out: Path,
-    forecast: ConfirmForecast | None,
     *,
     as_json: bool,
 ) -> None:
     if as_json:
         keys = ("schema", "answer", "outcome", "margin", "level", "against", "labels", "pool", "certificate")
         told = {"status": "done"} | {key: content[key] for key in (*keys, "protocol_fingerprint")}
-        answer(told | _forecast_payload(forecast) | {"journal": journal, "confirmation": str(out)})
+        answer(told | {"journal": journal, "confirmation": str(out)})
         return
     found = session.result.proof
     assert isinstance(found, Confirmation), "the session of a confirmation"

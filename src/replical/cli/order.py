@@ -13,8 +13,7 @@ from replical.cli.inputs import columns_to_show, details_from, file_and_column, 
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
 from replical.cli.output import answer, number, prose, reading
 from replical.cli.page import PageOptions, PageWords, serve_page
-from replical.cli.protocol_sections import labels_section, models_section, read_candidates
-from replical.cli.wizard import label_text, label_values
+from replical.cli.protocol_sections import label_text, label_values, labels_section, models_section, read_candidates
 from replical.core.files import write_whole
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage

@@ -180,7 +180,7 @@ def body_of(session: Session) -> dict[str, Any]:
         "protocol_fingerprint": protocol.fingerprint,
         "class_fingerprint": protocol.recipe.C.fingerprint,
         "private_commitment": commitment(session.secret),
-        "transcript": {"entries": len(ledger.labels) + len(ledger.skipped), "digest": transcript_digest(session)},
+        "transcript": {"entries": sum(map(len, session.used_labels)), "digest": transcript_digest(session)},
         "runs_in_journal": len(ledger.results),
     }
 
