@@ -36,14 +36,16 @@ from replical.cli.page import PageWords
 from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
 from replical.core.text import confidence, count, plural
-from replical.errors import BadCertificate, PlanMismatch, PoolExhausted
-from replical.lab.confirmation import SCHEMA, candidate, check_fresh, claim_of, publish, read_either, write
+from replical.errors import PlanMismatch, PoolExhausted
+from replical.lab.certificate.file import certify, read, write
+from replical.lab.confirmation import check_fresh, confirming
 from replical.lab.journal.journal import Journal
-from replical.lab.protocol import Claim, Protocol
+from replical.lab.protocol import Confirming, Protocol
 from replical.lab.sessions.session import Session
-from replical.learners.handicap.confirm import Confirm, Confirmation
+from replical.learners.handicap.confirm import Confirmation
 from replical.worlds.forecast import DRAWS, ConfirmForecast, forecast_confirmation
 
+SCHEMA = "replical.confirm/1"  # of answers in JSON; the file is a certificate
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
 
@@ -94,54 +96,52 @@ def confirm_command(
     }
     check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
     check_truths(truths)
-    published = read_either(certificate)
-    if published["schema"] == SCHEMA:
-        raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")
-    protocol, claim = claim_of(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
+    published = read(certificate)
+    protocol = confirming(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
     lab = read_items(protocol, pool, id_column, public)
     if against_journal is None:
-        check_fresh(published, claim, lab)
+        check_fresh(published, lab)
     else:
         with Journal(against_journal, write=False) as original:
-            check_fresh(published, claim, lab, original)
+            check_fresh(published, lab, original)
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
-        session = Session(protocol, lab, lab_journal, annotator=annotator, claim=claim)
-        forecast = _announce(session, truths) if fresh else None
+        session = Session(protocol, lab, lab_journal, annotator=annotator)
+        forecast = _announce(session, protocol, truths) if fresh else None
         before = session.ledger.results[-1] if session.ledger.results else None
         expected = None if forecast is None else forecast.labels_median
         waiting = source.answer(session, Outlook(session, expected=expected, looks=False))
         if session.open:
-            return _say_pending(session, claim, waiting, forecast, as_json=as_json)
+            return _say_pending(session, protocol, waiting, forecast, as_json=as_json)
         session.finish()
-        content = publish(session)
-        write(content, out)
-        _say_outcome(session, content, lab_journal.where, out, forecast, as_json=as_json)
+        write(certify(session), out, what="the confirmation")
+        found = session.result.proof
+        assert isinstance(found, Confirmation), "the session of a confirmation"
+        _say_outcome(session, protocol, found, out, forecast, as_json=as_json)
         if before not in (None, "undecided", session.result.conclusion):
             notes.print(f"The outcome has changed: it was {before}.", markup=False)
-    return CODES[content["outcome"]]
+    return CODES[found.outcome]
 
 
-def _announce(session: Session, truths: int) -> ConfirmForecast | None:
+def _announce(session: Session, protocol: Confirming, truths: int) -> ConfirmForecast | None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
-    protocol, claim = session.protocol, session.claim
-    assert claim is not None, "the session of a confirmation"
-    name, margin = protocol.recipe.describe(claim.hypothesis), claim.plan.margin
+    plan, h = protocol.plan, protocol.hypothesis
+    name, margin = protocol.recipe.describe(h), plan.margin
     notes.print(
-        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) "
+        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {h}) "
         f"{_verb(protocol)} at most {float(margin):g} more than the best of "
-        f"{count(claim.plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, "
-        f"level {float(claim.plan.level):g}.",
+        f"{count(plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, "
+        f"level {float(plan.level):g}.",
         markup=False,
         soft_wrap=True,
     )
     for sentence in loss_words(protocol):
         notes.print(sentence, markup=False, soft_wrap=True)
-    forecast = _forecast(session, claim, truths) if truths else None
+    forecast = _forecast(session, protocol, truths) if truths else None
     if forecast is None:
         told: Iterable[str] = [
             "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it."
@@ -166,16 +166,20 @@ def _verb(protocol: Protocol) -> str:
     return "err" if protocol.recipe.losses is None else "lose"
 
 
-def _forecast(session: Session, claim: Claim, truths: int) -> ConfirmForecast | None:
+def _forecast(session: Session, protocol: Confirming, truths: int) -> ConfirmForecast | None:
     """Of candidates; truths of other classes say nothing about a given answer."""
-    protocol = session.protocol
     if not isinstance(protocol.recipe.C, PredictionTable):
         return None
-    learner, pool = Confirm(plan=claim.plan, h=claim.hypothesis), session.lab.pool(SIMULATED)
+    pool = session.lab.pool(SIMULATED)
     try:
         with progress("simulated confirmations") as update:
             return forecast_confirmation(
-                learner, pool, prior=protocol.prior, noise=protocol.parameter("nu"), draws=truths, progress=update
+                protocol.learner,
+                pool,
+                prior=protocol.prior,
+                noise=protocol.parameter("nu"),
+                draws=truths,
+                progress=update,
             )
     except (PoolExhausted, PlanMismatch) as error:
         notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
@@ -183,23 +187,27 @@ def _forecast(session: Session, claim: Claim, truths: int) -> ConfirmForecast | 
 
 
 def _say_pending(
-    session: Session, claim: Claim, batch: Path | None, forecast: ConfirmForecast | None, *, as_json: bool
+    session: Session, protocol: Confirming, batch: Path | None, forecast: ConfirmForecast | None, *, as_json: bool
 ) -> int:
     if not as_json:
         return say_pending(session, batch)
     told = {
         "schema": SCHEMA,
         "status": "pending",
-        "answer": candidate(session, claim.hypothesis),
+        "answer": _candidate(protocol, protocol.hypothesis),
         "outcome": None,
-        "margin": float(claim.plan.margin),
-        "level": float(claim.plan.level),
+        "margin": float(protocol.plan.margin),
+        "level": float(protocol.plan.level),
         "labels": session.counts,
         "pending": len(session.open),
         "batch": None if batch is None else str(batch),
     }
     answer(told | _forecast_payload(forecast))
     return PENDING
+
+
+def _candidate(protocol: Protocol, h: int) -> dict[str, Any]:
+    return {"index": h, "name": protocol.recipe.describe(h)}
 
 
 def _forecast_payload(forecast: ConfirmForecast | None) -> dict[str, Any]:
@@ -209,20 +217,34 @@ def _forecast_payload(forecast: ConfirmForecast | None) -> dict[str, Any]:
 
 def _say_outcome(
     session: Session,
-    content: dict[str, Any],
-    journal: str,
+    protocol: Confirming,
+    found: Confirmation,
     out: Path,
     forecast: ConfirmForecast | None,
     *,
     as_json: bool,
 ) -> None:
+    journal, lab = session.journal.where, session.lab
     if as_json:
-        keys = ("schema", "answer", "outcome", "margin", "level", "against", "labels", "pool", "certificate")
-        told = {"status": "done"} | {key: content[key] for key in (*keys, "protocol_fingerprint")}
+        told = {
+            "schema": SCHEMA,
+            "status": "done",
+            "answer": _candidate(protocol, found.hypothesis),
+            "outcome": found.outcome,
+            "margin": found.margin,
+            "level": found.level,
+            "against": None if found.against is None else _candidate(protocol, found.against),
+            "labels": session.counts,
+            "pool": {"items": len(lab), "fingerprint": lab.fingerprint}
+            | {"scanned": found.scanned, "unlabelled": found.unlabelled},
+            "certificate": {
+                "digest": protocol.part["certificate"],
+                "pool_fingerprint": protocol.part["pool_fingerprint"],
+            },
+            "protocol_fingerprint": protocol.fingerprint,
+        }
         answer(told | _forecast_payload(forecast) | {"journal": journal, "confirmation": str(out)})
         return
-    found = session.result.proof
-    assert isinstance(found, Confirmation), "the session of a confirmation"
     for sentence in _outcome_words(session, found):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)

@@ -108,6 +108,7 @@ def body_of(session: Session) -> dict[str, Any]:
         body["parts"] = [_growth_part(each, registered.get(each.fingerprint)) for each in lab.parts]
     if ledger.beacon is not None:
         body["beacon"] = ledger.beacon
+    body |= protocol.parts
     if proof is not None:
         body["proof"] = family.part_of(result, protocol.recipe)
         body["verdict"] = asdict(proof.verdict)

@@ -91,7 +91,7 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
         needs="journal",
     )
     for each in family_of(protocol.record).beliefs(claim_of(body, protocol)):
-        yield not_checkable(each.name, *each.fields, why=_LABELS, needs="journal")
+        yield not_checkable(each.name, *each.fields, why=each.why, needs=each.needs)
 
 
 def _survivor_fields(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
