@@ -40,8 +40,8 @@ def lab(folder: Path, candidates: int, items: int) -> dict[str, str]:
     pq.write_table(pa.table(table), folder / "pool.parquet")
     (folder / "models.csv").write_text("name\n" + "\n".join(names))
     words = ["--label-values", "0,1", "--epsilon", ".05", "--delta", ".05", "--rho", ".1"]
-    words += ["--seed", "page benchmark", "--batch", "40"]
-    new = ["protocol", "new", "--out", "p.toml", "--candidates", "models.csv", *words]
+    words += ["--seed", "page benchmark", "--set", "batch=40"]
+    new = ["init", "--out", "p.toml", "--candidates", "models.csv", *words]
     subprocess.run([sys.executable, "-m", "replical", *new], cwd=folder, check=True, capture_output=True)
     return {f"{n:06d}": str(label) for n, label in enumerate(truth)}
 

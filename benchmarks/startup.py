@@ -22,14 +22,14 @@ from typing import Any
 
 NOTHING, NUMPY, LIBRARY = "python", "import numpy", "import replical"
 EVERYTHING = "from replical import *"
-PROTOCOL = "protocol new --out p.toml --class thresholds:1000 --label-values no,yes --nu 0 --seed a"
+PROTOCOL = "init --out p.toml --class thresholds:1000 --label-values no,yes --nu 0 --seed a"
 RUN = "run p.toml --pool pool.csv --labels labels.csv:label --truths 0"
 
 
 def words() -> dict[str, list[str]]:
     """What is measured: its name, and the words after ``python``."""
     command = ["-m", "replical"]
-    plan = "plan --class thresholds:1000 --epsilon .01 --rho .1 --theta 2 --json"
+    plan = "plan p.toml --theta 2 --json"
     return {
         NOTHING: ["-c", "pass"],
         NUMPY: ["-c", NUMPY],

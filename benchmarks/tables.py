@@ -5,7 +5,7 @@ into a temporary folder (below 1 GB, taken away at the end). For each file, each
 
 - `bare`: pyarrow reads the same columns in blocks and drops them, the limit of every reader;
 - `packed`: `read_pool` and a pool of it: checked, packed, in the order of ids, with its fingerprint;
-- `sharded`: `replical shard`'s way, packed shards in a folder, for tables larger than memory;
+- `sharded`: `replical data shard`'s way, packed shards in a folder, for tables larger than memory;
 - `integers`: every prediction as a 16-bit code in one array first, which is then packed. Needs 10 GB for 10⁶ × 1,000;
   `--skip-integers` leaves it out.
 

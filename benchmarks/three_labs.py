@@ -1,7 +1,7 @@
 """Three labs choose among twelve ordinary models of handwritten digits, with the commands that a user would type.
 
-For each of the strings "three-labs/0", "three-labs/1", ..: `protocol new` with three labs, `run` for each of them, `verify`
-with pool and journal, `compare`. Once with a public order (`--order-from`: fewest errors on 100 public digits first, ties
+For each of the strings "three-labs/0", "three-labs/1", ..: `init` with three labs, `run` for each of them, `verify`
+with pool and journal, `compare`. Once with a public order (`--public`: fewest errors on 100 public digits first, ties
 by name), once with the string's random order. Each lab has 10,000 items of its own, drawn with replacement from 1,197
 digits that no model was fitted on; the public digits are drawn like them.
 
@@ -54,10 +54,10 @@ def group(models: ModelSet, string: int, *, public: bool) -> Group:
     order, apart = [], []
     if public:
         write_table(models, drawn(models, string, "public", PUBLIC), "public", labels=True)
-        order, apart = ["--order-from", "public.parquet:label"], ["--public", "public.parquet"]
+        order, apart = ["--public", "public.parquet:label"], ["--public", "public.parquet"]
     values = ",".join(map(str, range(models.labels)))
     candidates = ["--candidates", "candidates.txt", "--label-values", values]
-    answer("protocol", "new", "--out", "p.toml", *candidates, *NUMBERS, *order, "--seed", f"{SEED}/{string}")
+    answer("init", "--out", "p.toml", *candidates, *NUMBERS, *order, "--seed", f"{SEED}/{string}")
     found = []
     for lab in LABS:
         rows = drawn(models, string, lab, ITEMS)

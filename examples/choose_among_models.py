@@ -32,8 +32,8 @@ VALUES = ("even", "odd")
 ITEMS = 10_000  # what each lab draws
 PUBLIC = 100  # what is drawn, labelled and published, to put the models in order
 SHUFFLED_BY = 20240229  # the seed that put the rows into their order (benchmarks/candidates.py)
-CANDIDATES = ["--candidates", "candidates.txt", "--label-values", "even,odd", "--order-from", "public.parquet:label"]
-NUMBERS = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--batch", "16"]
+CANDIDATES = ["--candidates", "candidates.txt", "--label-values", "even,odd", "--public", "public.parquet:label"]
+NUMBERS = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--set", "batch=16"]
 
 
 def example(pairs: int) -> None:
@@ -46,7 +46,7 @@ def example(pairs: int) -> None:
     write_tables(names, predictions, truth)
 
     print("2. The protocol, published before any label is asked.")
-    command("protocol", "new", "--out", "protocol.toml", *CANDIDATES, *NUMBERS, "--seed", TITLE, "--title", TITLE)
+    command("init", "--out", "protocol.toml", *CANDIDATES, *NUMBERS, "--seed", TITLE, "--title", TITLE)
 
     print("3. Each lab runs the protocol; a label is read when it is asked for. Anyone can check and compare.")
     for lab in "ab":

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 PUBLIC = 500  # rows that the models are fitted on; the lab has the others
 LEARNER = ["--epsilon", ".1", "--delta", ".05", "--rho", ".1"]
-LEARNER += ["--batch", "3", "--seed", "tutorial", "--title", "Even or odd?"]
+LEARNER += ["--set", "batch=3", "--seed", "tutorial", "--title", "Even or odd?"]
 RUN = ["run", "protocol.toml", "--pool", "lab.parquet", "--ask", "page", "--show", "picture", "--page", "media=media"]
 RUN += ["--page", "instructions=rules.md", "--journal", "lab.db", "--out", "lab.json"]
 RULES = """# What to do
@@ -46,7 +46,7 @@ def make_files() -> None:
     Path("rules.md").write_text(RULES, encoding="utf-8")
     Path("models.txt").write_text("".join(f"{name}\n" for name in models()), encoding="utf-8")
     candidates = ["--candidates", "models.txt", "--label-values", "even,odd"]
-    command("protocol", "new", "--out", "protocol.toml", *candidates, *LEARNER)
+    command("init", "--out", "protocol.toml", *candidates, *LEARNER)
 
 
 def models() -> dict[str, LogisticRegression | KNeighborsClassifier | DecisionTreeClassifier]:

@@ -31,7 +31,7 @@ PICTURES = {"report": {}, "report-dark": {"dark": True}, "report-phone": {"phone
 def main() -> None:
     """Copy or draw again, and photograph."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, nargs="?", help="folder that replical study wrote; none: draw again")
+    parser.add_argument("run", type=Path, nargs="?", help="folder that replical paper study wrote; none: draw again")
     parser.add_argument("out", type=Path, help="folder in the documentation")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)

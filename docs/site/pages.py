@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import replical
-from replical.cli.commands import COMMANDS, app, load
+from replical.cli.commands import COMMANDS, GROUPS, app, load
 
 # Which shelf a public name is on: by the room it lives in.
 SHELVES = {
@@ -103,13 +104,23 @@ def commands_page() -> str:
     context = root.make_context("replical", [], resilient_parsing=True)
     lines = ["# Commands", "", "What `replical COMMAND --help` says, for every command.", ""]
     lines += ["| command | |", "|---|---|"]
-    lines += [f"| [`{name}`](#replical-{name}) | {line} |" for name, (_, line) in COMMANDS.items()]
-    for name in COMMANDS:
-        command = load(name)
-        lines += _command(command, context, f"replical {name}", 2)
-        for inner, part in getattr(command, "commands", {}).items():
-            lines += _command(part, context, f"replical {name} {inner}", 3)
+    for name, (_, line) in COMMANDS.items():
+        lines.append(f"| [`{name}`](#replical-{name}) | {line} |")
+        inside = GROUPS.get(name, {})
+        lines += [f"| [`{name} {each}`](#replical-{name}-{each}) | {about} |" for each, (_, about) in inside.items()]
+    for path, command in _commands():
+        lines += _command(command, context, f"replical {' '.join(path)}", len(path) + 1)
     return "\n".join([*lines, ""])
+
+
+def _commands() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every command, and every group before its own."""
+    for name in COMMANDS:
+        yield (name,), load(name)
+        for each in GROUPS.get(name, {}):
+            command = load(name, each)
+            yield (name, each), command
+            yield from (((name, each, inner), part) for inner, part in getattr(command, "commands", {}).items())
 
 
 def _command(command: Any, parent: Any, title: str, level: int) -> list[str]:

@@ -107,8 +107,9 @@ class BadStudy(ReplicalError, ValueError):
     """A study file says something it may not say, or its folder holds another study."""
 
 
-# What earlier versions had and this one has not, and what to use in its place. Learners, commands and values stand here as
-# they were typed, options with their dashes (a protocol's key has the row of its option), kinds of files with their dot.
+# What earlier versions had and this one has not, and what to use in its place. Learners and values stand here as they were
+# typed, commands after "replical", options with their dashes (a protocol's key has the row of its option), kinds of files
+# with their dot.
 RETIRED: dict[str, str] = {
     "--shift": "leave it out, every promise is about labs that sample one population",
     "--profile": "compare takes the certificates alone",
@@ -126,6 +127,20 @@ RETIRED: dict[str, str] = {
     "rounded-a2": "take handicap, which does what it did",
     "--yardstick": "leave it out, handicap needs no public items to measure distances on",
     "--items": "leave it out, each lab uses all items it has",
+    "replical quickstart": "type replical demo --files FOLDER",
+    "replical protocol": "type replical init to write a protocol, replical plan to look at one",
+    "replical audit": "type replical paper audit",
+    "replical theta": "type replical paper theta",
+    "replical study": "type replical paper study",
+    "replical candidates": "type replical data candidates",
+    "replical predict": "type replical data predict",
+    "replical apply": "type replical data apply",
+    "replical shard": "type replical data shard",
+    "replical correct": "type replical journal correct",
+    "replical export": "type replical journal export",
+    "replical confirm": "type replical lab confirm",
+    "replical release": "type replical lab release",
+    "replical keys": "type replical lab keys",
     "--votes": "write --page votes=NUMBER",
     "--host": "write --page host=ADDRESS",
     "--port": "write --page port=NUMBER",

@@ -53,9 +53,9 @@ def files(tmp_path):
     table["label"] = np.where((x >= 150) ^ wrong, "high", "low")
     pq.write_table(pa.table(table), tmp_path / "pool.parquet")
     (tmp_path / "rules.md").write_text("# Rules\n\nSay *high* from 150 on.")
-    new = ["protocol", "new", "--out", "p.toml", "--class", "thresholds:400", "--label-values", "low,high", "--seed", "browser",
-           "--learner", "handicap", "--epsilon", ".1", "--delta", ".1", "--rho", ".2", "--batch", "6",
-           "--max-labels", str(LABELS), "--title", "<b>Title</b>"]  # fmt: skip
+    new = ["init", "--out", "p.toml", "--class", "thresholds:400", "--label-values", "low,high", "--seed", "browser",
+           "--learner", "handicap", "--epsilon", ".1", "--delta", ".1", "--rho", ".2", "--set", "batch=6",
+           "--set", f"max_labels={LABELS}", "--title", "<b>Title</b>"]  # fmt: skip
     replical(tmp_path, *new)
     return tmp_path
 

@@ -79,7 +79,7 @@ def folder(tmp_path_factory):
     """A tiny study that has been run."""
     folder = tmp_path_factory.mktemp("study")
     (folder / "tiny.toml").write_text(STUDY)
-    words = [sys.executable, "-m", "replical", "study", "tiny.toml", "--out", "out", "--workers", "1"]
+    words = [sys.executable, "-m", "replical", "paper", "study", "tiny.toml", "--out", "out", "--workers", "1"]
     done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
     assert "Not run, 1 cell: on a known distribution items never run out: give handicap a" in done.stdout
     return folder / "out"

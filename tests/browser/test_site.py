@@ -44,13 +44,14 @@ def test_nothing_is_asked_of_another_machine(site):
 
 def test_every_name_and_command_has_its_place(site):
     import replical
-    from replical.cli.commands import COMMANDS
+    from replical.cli.commands import COMMANDS, GROUPS
 
     names = {page.stem for page in (site / "reference" / "api").glob("*.html")}
     errors = (site / "reference" / "api" / "errors.html").read_text("utf-8")  # they share a page
     assert {name for name in replical.__all__ if f'id="replical.errors.{name}"' not in errors} <= names
     commands = (site / "reference" / "commands.html").read_text("utf-8")
-    assert all(f'id="replical-{name}"' in commands for name in COMMANDS)
+    paths = [*COMMANDS, *(f"{group}-{name}" for group, names in GROUPS.items() for name in names)]
+    assert all(f'id="replical-{path}"' in commands for path in paths)
 
 
 def test_no_two_pages_of_the_navigation_have_one_name(site):

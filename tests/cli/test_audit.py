@@ -1,4 +1,4 @@
-"""``replical audit`` as a person meets it: every learner on every class, exit codes, one clear sentence."""
+"""``replical paper audit`` as a person meets it: every learner on every class, exit codes, one clear sentence."""
 
 import json
 
@@ -8,7 +8,22 @@ from replical import Population, Thresholds
 from replical.worlds.world import BoundaryNoise
 from support.commands import answer, answered, replical
 
-AUDIT = ["audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]
+AUDIT = [
+    "paper",
+    "audit",
+    "--epsilon",
+    ".1",
+    "--delta",
+    ".1",
+    "--rho",
+    ".3",
+    "--seed",
+    "cli",
+    "--pairs",
+    "6",
+    "--workers",
+    "1",
+]
 
 
 @pytest.mark.parametrize("spec", ["thresholds:1000", "intervals:40", "star:32", "table"])
@@ -36,7 +51,7 @@ def test_audit_json_has_the_documented_fields_in_order():
 
 @pytest.mark.slow
 def test_audit_at_the_theorem_s_own_size():
-    found = answer("audit", "--class", "thresholds:100000", "--learner", "replical", "--plan", "paper", "--pool-size", "exact",
+    found = answer("paper", "audit", "--class", "thresholds:100000", "--learner", "replical", "--set", "plan=paper", "--pool-size", "exact",
                    "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--pairs", "100", "--seed", "7")  # fmt: skip
     assert found["agreement_low"] >= 0.95
     assert found["survivors_mean"] >= 20
@@ -47,7 +62,7 @@ def test_audit_at_the_theorem_s_own_size():
 
 @pytest.mark.slow
 def test_streaming_cal_disagrees_where_it_should():
-    found = answer("audit", "--class", "thresholds:1000000", "--learner", "cal", "--pool-size", "100000", "--epsilon", ".05",
+    found = answer("paper", "audit", "--class", "thresholds:1000000", "--learner", "cal", "--pool-size", "100000", "--epsilon", ".05",
                    "--delta", ".05", "--rho", ".1", "--pairs", "60", "--seed", "7")  # fmt: skip
     assert found["agreement"] < 0.7
 
@@ -65,7 +80,7 @@ def test_streaming_cal_disagrees_where_it_should():
 )
 def test_every_agnostic_learner_on_the_classes_people_use(spec, noise, command):
     for learner in ("a2", "a2-rounds", "replicable-erm", "replica2"):
-        found = answered(command, "audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1",
+        found = answered(command, "paper", "audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1",
                          "--theta", "4", "--noise", noise, "--seed", "cli", "--pairs", "2", "--workers", "1")  # fmt: skip
         assert found["excess_error_max"] <= 0.1
         assert found["inputs"]["nu"] == (None if learner == "a2" else float(noise))
@@ -85,7 +100,7 @@ def test_handicap_is_told_that_there_is_no_noise_and_nothing_else(noise, command
 
 @pytest.mark.slow
 def test_replica2_agrees_at_its_tight_sizes():
-    found = answer("audit", "--class", "thresholds:1000", "--learner", "replica2", "--plan", "tight", "--pool-size", "exact",
+    found = answer("paper", "audit", "--class", "thresholds:1000", "--learner", "replica2", "--set", "plan=tight", "--pool-size", "exact",
                    "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--noise", ".05", "--nu", ".05", "--pairs", "100",
                    "--seed", "8")  # fmt: skip
     assert found["agreement_high"] >= 0.9
@@ -95,14 +110,14 @@ def test_replica2_agrees_at_its_tight_sizes():
 
 @pytest.mark.slow
 def test_a2_asks_for_few_labels():
-    found = answer("audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
+    found = answer("paper", "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
                    "--epsilon", ".05", "--pairs", "40", "--seed", "8")  # fmt: skip
     assert found["labels_mean"] <= 120
 
 
 def test_boundary_noise_and_budgets(command):
-    found = answered(command, "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05",
-                     "--pool-size", "5000", "--epsilon", ".1", "--pairs", "4", "--seed", "8", "--max-labels", "60",
+    found = answered(command, "paper", "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05",
+                     "--pool-size", "5000", "--epsilon", ".1", "--pairs", "4", "--seed", "8", "--set", "max_labels=60",
                      "--workers", "1")  # fmt: skip
     assert found["inputs"]["noise"] == "boundary:.3,.05"
     assert found["labels_max"] <= 60
@@ -159,16 +174,16 @@ OK = {
         ({"--rho": "1"}, "rho must be in (0, 1), got 1"),
         ({"--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
         ({"--theta": "nan"}, "got nan"),
-        ({"--T": ".7", "--plan": "paper"}, "T must be in (0, 0.5), got 0.7"),
+        ({"--set": ("T=.7", "plan=paper")}, "T must be in (0, 0.5), got 0.7"),
         ({"--class": "foo:3"}, "unknown class 'foo:3'"),
         ({"--class": "thresholds:many"}, "malformed class 'thresholds:many'"),
         ({"--class": "thresholds:0"}, "at least one hypothesis"),
         ({"--class": "table:nowhere.csv"}, "cannot read the table nowhere.csv"),
         ({"--learner": "perceptron"}, "unknown learner 'perceptron'"),
-        ({"--plan": "loose"}, "unknown plan 'loose'"),
+        ({"--set": "plan=loose"}, "unknown plan 'loose'"),
         ({"--pool-size": "0"}, "a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got '0'"),
         ({"--pool-size": "1e5"}, "got '1e5'"),
-        ({"--pool-size": "1000", "--plan": "paper"}, "which no finite pool can measure"),
+        ({"--pool-size": "1000", "--set": "plan=paper"}, "which no finite pool can measure"),
         ({"--pool-size": "1000"}, "the plan sets 14960 items aside"),
         ({"--pool-size": "50", "--learner": "erm"}, "missing"),
         ({"--pairs": "0"}, "at least 1 pair, got 0"),
@@ -176,39 +191,47 @@ OK = {
         ({"--pair": "-1"}, "numbered from 0, got -1"),
         ({"--noise": ".7"}, "noise must be in [0, 0.5)"),
         ({"--noise": ".3", "--learner": "cal-rounds", "--theta": "50"}, "what was assumed of them does not hold"),
-        ({"--k-loop": "0"}, "k_loop must be a whole number of at least 1, got 0"),
-        ({"--k-loop": "1e3"}, "'1e3' is not a whole number"),
-        ({"--k-final": "1" + "0" * 40, "--plan": "paper"}, "2**68"),
-        ({"--max-labels": "5"}, "more than max_labels = 5"),
-        ({"--learner": "cal", "--k-final": "5"}, "cal has no k_final"),
+        ({"--set": "k_loop=0"}, "k_loop must be a whole number of at least 1, got 0"),
+        ({"--set": "k_loop=1e3"}, "k_loop must be a whole number, got '1e3'"),
+        ({"--set": ("k_final=1" + "0" * 40, "plan=paper")}, "2**68"),
+        ({"--set": "max_labels=5"}, "more than max_labels = 5"),
+        ({"--learner": "cal", "--set": "k_final=5"}, "cal has no k_final"),
         ({"--learner": "replica2", "--nu": ".5"}, "nu must be in [0, 0.5), got 0.5"),
         ({"--learner": "replica2", "--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
         ({"--learner": "replica2", "--pool-size": "1000"}, "times the pool of 1,000: bring more items"),
-        ({"--learner": "replica2", "--pool-size": "1000", "--plan": "paper"}, "would take about"),
-        ({"--learner": "a2", "--kappa": "2"}, "kappa must be in (0, 1), got 2"),
-        ({"--learner": "a2", "--batch": "0"}, "batch must be a whole number of at least 1, got 0"),
+        ({"--learner": "replica2", "--pool-size": "1000", "--set": "plan=paper"}, "would take about"),
+        ({"--learner": "a2", "--set": "kappa=2"}, "kappa must be in (0, 1), got 2"),
+        ({"--learner": "a2", "--set": "batch=0"}, "batch must be a whole number of at least 1, got 0"),
         ({"--learner": "handicap", "--labs": "1"}, "labs must be a whole number of at least 2, got 1"),
-        ({"--learner": "handicap", "--b": ".2"}, "b must be at most epsilon = 0.1, got 0.2"),
-        ({"--learner": "handicap", "--a": ".2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
-        ({"--learner": "handicap", "--batch": "9", "--max-labels": "8"}, "max_labels = 8 is below batch = 9"),
+        ({"--learner": "handicap", "--set": "b=.2"}, "b must be at most epsilon = 0.1, got 0.2"),
+        ({"--learner": "handicap", "--set": "a=.2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
+        ({"--learner": "handicap", "--set": ("batch=9", "max_labels=8")}, "max_labels = 8 is below batch = 9"),
         ({"--noise": "much"}, "malformed noise 'much'"),
         ({"--class": "star:5", "--noise": "boundary:.1,.1"}, "Star has no decision boundary"),
         ({"--class": "stumps:5"}, "malformed class 'stumps:5'"),
+        ({"--set": "k_lop=5"}, "--set knows no 'k_lop': did you mean k_loop"),
+        ({"--set": "k-loop=5"}, "--set knows no 'k-loop': write k_loop"),
+        ({"--set": "epsilon=.2"}, "--set knows no 'epsilon': give --epsilon"),
+        ({"--set": "zzz=.2"}, "--set knows no 'zzz': it takes T, k_loop, k_final, kappa, batch"),
+        ({"--set": "k_loop"}, "--set gives one parameter its value, KEY=VALUE, got 'k_loop'"),
+        ({"--set": ("k_loop=5", "k_loop=6")}, "--set gives k_loop two values: give it once"),
         ({"--frobnicate": "5"}, "No such option"),
+        ({"--k-loop": "5"}, "No such option: --k-loop: give it as --set k_loop=VALUE"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence_and_exit_code_2(change, message, command):
-    words = [word for option, value in (OK | change).items() if value is not None for word in (option, value)]
-    code, out, _ = command("audit", *words, "--json")
+    given = {option: (value,) if isinstance(value, str) else value or () for option, value in (OK | change).items()}
+    words = [word for option, values in given.items() for value in values for word in (option, value)]
+    code, out, _ = command("paper", "audit", *words, "--json")
     assert code == 2
     error = json.loads(out)
     assert error["schema"] == "replical.error/1"
     assert error["exit"] == 2
     assert message in error["message"]
-    assert_one_sentence(message, *command("audit", *words))
+    assert_one_sentence(message, *command("paper", "audit", *words))
     if change in IN_A_PROCESS:
         del words[words.index("--workers") : words.index("--workers") + 2]  # said by workers as well
-        plain = replical("audit", *words)
+        plain = replical("paper", "audit", *words)
         assert_one_sentence(message, plain.returncode, plain.stdout, plain.stderr)
 
 
@@ -220,8 +243,8 @@ def assert_one_sentence(message, code, out, err):
 
 
 def test_sizes_beyond_63_bits_are_drawn_in_parts(command):
-    found = answered(command, *AUDIT, "--class", "thresholds:40", "--learner", "replical", "--plan", "paper",
-                     "--pool-size", "exact", "--k-loop", 2**64, "--k-final", 2**65)  # fmt: skip
+    found = answered(command, *AUDIT, "--class", "thresholds:40", "--learner", "replical", "--set", "plan=paper",
+                     "--pool-size", "exact", "--set", f"k_loop={2**64}", "--set", f"k_final={2**65}")  # fmt: skip
     assert found["labels_max"] >= 2**64
     assert found["excess_error_max"] <= 0.1
 
@@ -232,11 +255,13 @@ def test_conditions_that_do_not_hold_are_told(command, capsys):
     agnostic = answered(command, *words, "--learner", "replica2", "--noise", ".1", "--theta", "2")
     assert [each["name"][:26] for each in agnostic["conditions"]] == ["8 theta nu is below 1, so "]
     assert agnostic["conditions"][0]["value"] == 1.6
-    own = answered(command, *words, "--learner", "replical", "--k-loop", "30", "--k-final", "50", "--theta", "2")
+    own = answered(
+        command, *words, "--learner", "replical", "--set", "k_loop=30", "--set", "k_final=50", "--theta", "2"
+    )
     assert [each["name"] for each in own["conditions"]] == [
         f"k_{at} is at least what the proof needs" for at in ("loop", "final")
     ]
-    noisy = answered(command, *words, "--learner", "cal-rounds", "--noise", ".001", "--k-loop", "3", "--theta", "2")
+    noisy = answered(command, *words, "--learner", "cal-rounds", "--noise", ".001", "--set", "k_loop=3", "--theta", "2")
     assert "some hypothesis makes no error" in [each["name"] for each in noisy["conditions"]]
     small = answered(command, *words, "--learner", "replica2", "--noise", ".1", "--nu", ".01", "--theta", "1")
     assert [each["name"] for each in small["conditions"]] == ["nu is at least the error of the best hypothesis"]
@@ -255,7 +280,7 @@ def test_an_audit_that_shows_nothing_says_so(command):
         is None
     )
     words = [*AUDIT, "--class", "thresholds:60", "--pool-size", "exact", "--learner", "replical", "--theta", "2"]
-    code, out, _ = command(*words, "--k-loop", "30", "--k-final", "50")
+    code, out, _ = command(*words, "--set", "k_loop=30", "--set", "k_final=50")
     assert code == 0
     assert "Not held: k_loop is at least what the proof needs (30, bound" in out
     assert "So nothing that the learner promises is proven for these runs." in out.replace("\n", " ")

@@ -1,4 +1,4 @@
-"""`replical candidates` and `replical predict`: from features to a pool that `run` takes, and what is refused."""
+"""`replical data candidates` and `replical data predict`: from features to a pool that `run` takes, and what is refused."""
 
 import json
 
@@ -42,19 +42,17 @@ def lab(tmp_path, monkeypatch):
 
 def test_from_features_to_a_pool(lab, command):
     code, out, err = command(
-        "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1", "--json"
+        "data", "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1", "--json"
     )
     assert code == 0, err
     assert json.loads(out)["candidates"] == 5
     code, out, err = command(
-        "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--keep", "a", "--workers", "1"
+        "data", "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--keep", "a", "--workers", "1"
     )
     assert (code, out.strip()) == (0, "400 items, 5 candidates: p.parquet"), err
     words = ["--label-values", "no,yes", "--learner", "handicap", "--epsilon", ".2", "--delta", ".1", "--rho",
              ".2", "--seed", "s", "--out", "p.toml"]  # fmt: skip
-    assert (
-        command("protocol", "new", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0
-    )
+    assert command("init", "--candidates", "m/candidates.csv:name", "--prefer", "m/order.txt", *words)[0] == 0
     code, out, err = command(
         "run",
         "p.toml",
@@ -76,8 +74,10 @@ def test_a_model_called_as_the_column_of_ids_is_refused(lab, command):
     (lab / "recipe.toml").write_text(
         RECIPE.replace('name = "logistic"\n', 'name = "id"\n').replace("bootstraps = 3\n", "")
     )
-    assert command("candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
-    code, _, err = command("predict", "m", "--table", "items.csv", "--out", "p.parquet", "--workers", "1")
+    assert (
+        command("data", "candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
+    )
+    code, _, err = command("data", "predict", "m", "--table", "items.csv", "--out", "p.parquet", "--workers", "1")
     assert code == 2
     assert "a model is called id as the column of ids is" in err
     assert not (lab / "p.parquet").exists()
@@ -95,7 +95,7 @@ def test_a_model_called_as_the_column_of_ids_is_refused(lab, command):
     ],
 )
 def test_bad_usage_is_one_sentence(lab, command, words, said):
-    code, _, err = command(*words.split())
+    code, _, err = command("data", *words.split())
     assert code == 2
     assert said in err
     assert "Traceback" not in err

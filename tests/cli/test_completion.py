@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from replical.cli import commands as completion
 from replical.cli import main
-from replical.cli.commands import COMMANDS, load
+from replical.cli.commands import COMMANDS, GROUPS, load
 from replical.learners.catalogue import LEARNERS
 
 ASKED = "_REPLICAL_COMPLETE"
@@ -39,17 +39,27 @@ def complete(monkeypatch, capsys):
 
 
 def parsers():
-    """Every command, and every command of a command, with the words that lead to it."""
-    for name in COMMANDS:
-        command = load(name)
-        yield from (((name, each), sub) for each, sub in getattr(command, "commands", {"": command}).items())
+    """Every command, and every command of a group, with the words that lead to it."""
+    for path in [(name,) for name in COMMANDS if name not in GROUPS] + [
+        (group, name) for group, names in GROUPS.items() for name in names
+    ]:
+        command = load(*path)
+        yield from (((*path, each), sub) for each, sub in getattr(command, "commands", {"": command}).items())
 
 
 def test_every_command_is_offered_and_none_is_loaded(complete, monkeypatch):
     monkeypatch.setattr("replical.cli.commands.load", None)
     assert [*filter(None, complete(""))] == list(COMMANDS)
-    assert [*filter(None, complete("pr"))] == ["predict", "protocol"]
+    assert [*filter(None, complete("la"))] == ["label", "lab"]
     assert complete("", shell="fish")[0] == "demo\t" + COMMANDS["demo"][1]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_command_of_a_group_is_offered(group, complete):
+    assert [*filter(None, complete(group, ""))] == [*GROUPS[group]]
+    assert complete(group, "", shell="fish")[0] == "\t".join(
+        (name := next(iter(GROUPS[group])), GROUPS[group][name][1])
+    )
 
 
 def test_the_options_of_every_command_are_offered(complete):
@@ -84,12 +94,16 @@ def test_files_are_left_to_the_shell(words, complete):
     assert complete(*words, shell="fish") == ["", ""]
 
 
-@pytest.mark.parametrize("command", [("audit",), ("plan",), ("protocol", "new")])
+@pytest.mark.parametrize("command", [("paper", "audit"), ("paper", "bill")])
 def test_learners_are_offered_by_name(command, complete):
     assert set(LEARNERS) <= set(complete(*command, "--learner", ""))
     assert {*filter(None, complete(*command, "--learner", "boosted-"))} == {
         name for name in LEARNERS if name.startswith("boosted-")
     }
+
+
+def test_to_whoever_writes_a_protocol_two_learners_are_offered(complete):
+    assert [*filter(None, complete("init", "--learner", ""))] == ["handicap", "lattice"]
 
 
 def test_in_bash(tmp_path):
@@ -103,11 +117,11 @@ def test_in_bash(tmp_path):
     script = f"""
         eval "$({ASKED}=source_bash replical)"
         complete -p replical
-        COMP_WORDS=(replical protocol n); COMP_CWORD=2; _replical_completion replical; echo "${{COMPREPLY[*]}}"
+        COMP_WORDS=(replical journal e); COMP_CWORD=2; _replical_completion replical; echo "${{COMPREPLY[*]}}"
     """
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run([bash, "--norc", "-c", script], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["complete -o default -F _replical_completion replical", "new"]
+    assert done.stdout.splitlines() == ["complete -o default -F _replical_completion replical", "export"]
 
 
 def test_it_is_installed_for_the_present_shell(tmp_path, monkeypatch, capsys):

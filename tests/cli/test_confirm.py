@@ -1,4 +1,4 @@
-"""``replical confirm``: another lab's answer on this lab's items, from the certificate to an outcome that anyone can check."""
+"""``replical lab confirm``: another lab's answer on this lab's items, from the certificate to an outcome that anyone can check."""
 
 import copy
 import csv
@@ -49,7 +49,9 @@ def certificates(tmp_path_factory):
 def lab(certificates, tmp_path, monkeypatch, capsys):
     """A folder with the certificate and the tables, and a way to run commands in it."""
     monkeypatch.chdir(tmp_path)
-    names = itertools.chain(["confirm"], map(str, itertools.count()))  # every journal has a private seed of its own
+    names = itertools.chain(
+        ["lab", "confirm"], map(str, itertools.count())
+    )  # every journal has a private seed of its own
     monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private(next(names)))
     for name in ("a.json", "a.db", "none.json", *(f"{each}.csv" for each in ("a", *TABLES))):
         (tmp_path / name).write_bytes((certificates / name).read_bytes())
@@ -66,7 +68,7 @@ def lab(certificates, tmp_path, monkeypatch, capsys):
         def confirm(self, *words, pool="b", code=0, labels=True):
             files = ["--pool", f"{pool}.csv", "--journal", f"{pool}.db", "--out", f"{pool}.json"]
             source = ["--labels", f"{pool}.csv:truth"] if labels else []
-            return self("confirm", "a.json", *files, *source, *words, code=code)
+            return self("lab", "confirm", "a.json", *files, *source, *words, code=code)
 
         def told(self, *words, **options):
             return json.loads(self.confirm(*words, "--json", **options))
@@ -216,7 +218,7 @@ def truth_of(pool):
 def test_by_file_with_skips(lab):
     truth, skipped = truth_of("b"), 0
     while True:
-        code = main(["confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
+        code = main(["lab", "confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
                      "--ask", "file", "--batch", "8"])  # fmt: skip
         if code != 3:
             break
@@ -246,13 +248,13 @@ def test_pending_labels_and_corrections(lab, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("no\nyes\nq\n"))
     told = lab.told("--margin", ".1", "--ask", "terminal", labels=False, code=3)
     assert (told["status"], told["outcome"], told["labels"]["answered"]) == ("pending", None, 2)
-    lab("confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--labels", "b.csv:truth",
+    lab("lab", "confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--labels", "b.csv:truth",
         "--margin", ".1")  # fmt: skip
     with Journal("b.db", write=False) as journal:
         answers = [event for event in journal.events() if event.kind == "answer"]
     for event in answers[:3]:
-        lab("correct", "b.db", "--item", event.item, "--label", ("yes", "no")[event.label])
-    code = main(["confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
+        lab("journal", "correct", "b.db", "--item", event.item, "--label", ("yes", "no")[event.label])
+    code = main(["lab", "confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
                  "--labels", "b.csv:truth"])  # fmt: skip
     assert code in (0, 1, 4)
     found = lab.content()["body"]
@@ -291,7 +293,9 @@ def test_bad_input_is_one_sentence(lab, words, message):
     Journal("another.db").close()
     usual = {"--pool": "b.csv", "--journal": "b.db", "--out": "b.json", "--labels": "b.csv:truth"}
     given = usual | dict(zip(words[::2], words[1::2], strict=True))
-    told = json.loads(lab("confirm", "a.json", *[word for pair in given.items() for word in pair], "--json", code=2))
+    told = json.loads(
+        lab("lab", "confirm", "a.json", *[word for pair in given.items() for word in pair], "--json", code=2)
+    )
     assert message in told["message"]
     assert "\n" not in told["message"]
     assert not (lab.folder / "b.db").exists()
@@ -303,16 +307,16 @@ def test_certificates_that_cannot_be_confirmed(lab):
     forged = json.loads((lab.folder / "a.json").read_text())
     forged["body"]["certified"] = not forged["body"]["certified"]
     write(forged, lab.folder / "forged.json")
-    lab("confirm", "forged.json", *files, code=2)
+    lab("lab", "confirm", "forged.json", *files, code=2)
     assert "the certificate is not valid (the digest is that of the body: " in lab.err
     newer = (lab.folder / "a.json").read_text().replace("replical.certificate/2", "replical.certificate/9")
     (lab.folder / "newer.json").write_text(newer)
-    lab("confirm", "newer.json", *files, code=2)
+    lab("lab", "confirm", "newer.json", *files, code=2)
     assert "says 'replical.certificate/9', this version reads" in lab.err
-    lab("confirm", "none.json", *files, code=2)
+    lab("lab", "confirm", "none.json", *files, code=2)
     assert "has no answer, no heavy hitter was found, so there is nothing to confirm" in lab.err
-    lab("confirm", "a.json", *files)
-    lab("confirm", "b.json", *files[:4], "--out", "c.json", *files[6:], code=2)
+    lab("lab", "confirm", "a.json", *files)
+    lab("lab", "confirm", "b.json", *files[:4], "--out", "c.json", *files[6:], code=2)
     assert "is itself a confirmation: give the certificate that it is about" in lab.err
 
 
@@ -329,7 +333,7 @@ def test_a_journal_belongs_to_one_confirmation(lab):
     files = ["--pool", "b.csv", "--out", "x.json", "--labels", "b.csv:truth"]
     lab("run", "p.toml", *files, "--journal", "b.db", code=2)
     assert "the journal b.db belongs to a confirmation, not to a run: give this one a journal of its own" in lab.err
-    lab("confirm", "a.json", *files, "--journal", "a.db", code=2)
+    lab("lab", "confirm", "a.json", *files, "--journal", "a.db", code=2)
     assert "the journal a.db belongs to a run, not to a confirmation" in lab.err
 
 

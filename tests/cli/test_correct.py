@@ -1,4 +1,4 @@
-"""``replical correct``: what a correction changes, and which are refused."""
+"""``replical journal correct``: what a correction changes, and which are refused."""
 
 import json
 
@@ -44,7 +44,9 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
         if (result.hypothesis != first.hypothesis) == changes and (not changes or result.labels > first.labels)
     )
     other = "no" if world.truth[item] == "yes" else "yes"
-    code, out, _ = command("correct", tmp_path / "a.db", "--item", item, "--label", other, "--annotator", "Ada")
+    code, out, _ = command(
+        "journal", "correct", tmp_path / "a.db", "--item", item, "--label", other, "--annotator", "Ada"
+    )
     assert (code, out) == (
         0,
         f"Recorded. The label of the item {item!r} was {world.truth[item]!r}. Run the protocol again: the run is replayed "
@@ -88,7 +90,7 @@ def test_a_correction_that_cannot_be(corrected, tmp_path, command, item, label, 
     item = item or next(event.item for event in before if event.kind == "answer")
     label = corrected[0].truth[item] if label == "TRUTH" else label
     words = [] if label is None else ["--label", label]
-    code, _, err = command("correct", tmp_path / "a.db", "--item", item, *words)
+    code, _, err = command("journal", "correct", tmp_path / "a.db", "--item", item, *words)
     assert code == 2
     assert told.format(item=item, label=label) in " ".join(err.split())
     with Journal(tmp_path / "a.db", write=False) as journal:
@@ -117,7 +119,7 @@ def test_labels_that_contradict_each_other_are_kept_and_can_be_corrected(make_wo
         assert code == 2
         assert "Traceback" not in err
     for item in wrong:
-        assert command("correct", path, "--item", item, "--label", world.truth[item])[0] == 0
+        assert command("journal", "correct", path, "--item", item, "--label", world.truth[item])[0] == 0
     assert command(*files.run(path, tmp_path / "a.json"))[0] == 0
     with Journal(path, write=False) as journal:
         session = Session(world.protocol, world.lab, journal)

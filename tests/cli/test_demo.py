@@ -27,7 +27,7 @@ def test_demo_proves_and_says_what_cannot_be_proven():
     assert same < 4
     assert "12 of 12" in shown  # labs with a proof
     assert "replical demo --hard" in shown
-    assert "replical quickstart" in shown
+    assert "replical demo --files replical-demo" in shown
     lines = done.stderr.splitlines()  # not a terminal: lines, none of them twice
     assert lines
     assert len(set(lines)) == len(lines)

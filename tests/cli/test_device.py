@@ -5,8 +5,8 @@ import pytest
 from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
 
-THETA = ("theta", "--class", "halfspaces:2,60", "--seed", "net", "--pool")
-AUDIT = ("audit", "--class", "thresholds:20", "--learner", "cal", "--epsilon", ".2", "--pool-size", "200",
+THETA = ("paper", "theta", "--class", "halfspaces:2,60", "--seed", "net", "--pool")
+AUDIT = ("paper", "audit", "--class", "thresholds:20", "--learner", "cal", "--epsilon", ".2", "--pool-size", "200",
          "--seed", "a")  # fmt: skip
 RUN = ("run", "protocol.toml", "--pool", "pool.csv", "--journal", "journal.db", "--out", "out.json",
        "--labels", "a.csv:y")  # fmt: skip

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from replical.cli.commands import GROUPS
 from replical.lab.certificate.file import read
 from support.lab import world
 from support.outputs import PAGE, write_tables, written
@@ -42,13 +43,11 @@ def test_the_example_without_scikit_learn_ends_in_a_number():
     assert 0 <= float(error) <= 0.05
 
 
-def test_the_commands_of_the_readme_exist():
-    for command in sorted(set(re.findall(r"replical (\w+)", README))):
-        if command in ("demo", "audit", "theta", "doctor", "plan", "study"):
-            done = subprocess.run(
-                [sys.executable, "-m", "replical", command, "--help"], capture_output=True, check=True
-            )
-            assert done.stdout
+def test_the_commands_of_the_readme_exist(command):
+    typed = sorted(set(re.findall(r"(?:`|\$ )replical ((?:(?:journal|lab|paper|data) )?[a-z]+)", README)))
+    assert len(typed) > 3
+    for words in typed:
+        assert command(*words.split(), "--help")[0] == 0, words
 
 
 def test_links_lead_somewhere():
@@ -88,6 +87,11 @@ def shown(text):
     return found
 
 
+def name_of(words):
+    """The command that is typed, with its group."""
+    return " ".join(words[: 2 if words[0] in GROUPS else 1])
+
+
 def test_commands_are_found_with_what_they_print():
     text = (
         "```toml\nh = 1\n```\n\n```\n$ replical a 'b c' \\\n   --d  # e\nF\n$ replical g\n```\n\n```\nno output\n```\n"
@@ -112,11 +116,11 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
     kinds = []
     for words, lines in [each for page in pages for each in shown(page)]:
         code, out, err = command(*words)
-        kinds.append(words[0])
-        assert code in {"compare": (0, 1, 4), "confirm": (0, 1, 4)}.get(words[0], (0,)), err
-        if words[0] in ("protocol", "init") and lines:
+        kinds.append(name_of(words))
+        assert code in {"compare": (0, 1, 4), "lab confirm": (0, 1, 4)}.get(kinds[-1], (0,)), err
+        if words[0] == "init" and lines:
             assert out.replace(": 1,000 items", ": 10,000 items").splitlines() == lines
-    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [5, 3, 2, 2, 2]
+    assert [kinds.count(kind) for kind in ("init", "run", "compare", "verify", "lab confirm")] == [5, 3, 2, 2, 2]
 
 
 @pytest.mark.slow
@@ -128,8 +132,8 @@ def test_two_labs_find_one_linear_rule(tmp_path, monkeypatch, command):
     page = (ROOT / "docs/how-to/find-a-linear-rule.md").read_text("utf-8")
     tables, used = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(tables, "page", "exec"), {})
-    done = [(words[0], *command(*words)) for words, _ in shown(page)]
-    assert [name for name, *_ in done] == ["protocol", "plan", "run", "run", "verify", "compare", "apply"]
+    done = [(name_of(words), *command(*words)) for words, _ in shown(page)]
+    assert [name for name, *_ in done] == ["init", "plan", "run", "run", "verify", "compare", "data apply"]
     assert [code for _, code, *_ in done] == [0] * 7
     section = re.search(r"```toml\n(.*?)```", page, re.DOTALL).group(1)
     assert section in (tmp_path / "rule.toml").read_text("utf-8")
@@ -149,11 +153,13 @@ def test_a_raw_table_leads_to_a_proof(tmp_path, monkeypatch, command):
     page = (ROOT / "docs/how-to/from-a-table-to-a-proof.md").read_text("utf-8")
     tables, in_python = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     exec(compile(tables, "page", "exec"), {})
-    done = [(words[0], *command(*words)) for words, _ in shown(page)]
+    done = [(name_of(words), *command(*words)) for words, _ in shown(page)]
     exec(compile(in_python, "page", "exec"), names := {})
     assert names["ended"].open == []
     assert read(Path("python.json")) == names["ended"].certificate
-    assert [name for name, *_ in done] == ["candidates", "protocol", "predict", "predict", "run", "run", "compare"]
+    assert [name for name, *_ in done] == [
+        "data candidates", "init", "data predict", "data predict", "run", "run", "compare",
+    ]  # fmt: skip
     assert [code for _, code, *_ in done] == [0] * 7
     assert "100 candidates" in done[0][2]
     assert "Identical" in done[-1][2]
@@ -202,10 +208,10 @@ def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):
     kinds = []
     for words, _ in shown((ROOT / "docs/how-to/consortium-ceremony.md").read_text()):
         code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
-        kinds.append(words[0])
+        kinds.append(name_of(words))
         assert code == 0, (words, out, err)
     assert "Registered: 2 runs, each with its certificate, one a lab." in out
-    assert kinds == ["keys", "keys", "protocol", "run", "run", "run", "run", "verify", "compare"]
+    assert kinds == ["lab keys", "lab keys", "init", "run", "run", "run", "run", "verify", "compare"]
 
 
 def test_commands_print_what_the_page_of_outputs_shows(tmp_path, monkeypatch):
@@ -219,13 +225,13 @@ def test_commands_print_what_the_page_of_outputs_shows(tmp_path, monkeypatch):
 
 
 def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
-    """`quickstart` as it is, then every command of the README: two labs, both certified, one answer."""
+    """`demo --files` as it is, then every command of the README: two labs, both certified, one answer."""
     for package in ("pyarrow", "sqlalchemy"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    assert command("quickstart")[0] == 0
-    monkeypatch.chdir(tmp_path / "replical-quickstart")
-    done = [(words[0], *command(*words)) for words, _ in shown(README)]
+    assert command("demo", "--files", "two-labs")[0] == 0
+    monkeypatch.chdir(tmp_path / "two-labs")
+    done = [(name_of(words), *command(*words)) for words, _ in shown(README)]
     assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
     assert [code for _, code, *_ in done] == [0] * 5
     assert "2 of 2 are certified" in done[3][2]

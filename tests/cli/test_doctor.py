@@ -14,10 +14,10 @@ def test_doctor_and_help(command):
     assert answer("doctor")["golden"] is True
     for words in (
         ["--help"],
-        ["audit", "--help"],
-        ["theta", "--help"],
+        ["paper", "--help"],
+        ["paper", "theta", "--help"],
         ["demo", "--help"],
-        ["protocol", "new", "--help"],
+        ["init", "--help"],
     ):
         code, out, _ = command(*words)
         assert code == 0
@@ -34,6 +34,20 @@ def test_the_help_lists_every_command_with_its_line(command):
     listed = out.split("Commands:\n")[1].splitlines()
     assert [line.split()[0] for line in listed] == list(COMMANDS)
     assert [line.split(None, 1)[1] for line in listed] == [line for _, line in COMMANDS.values()]
+
+
+def test_a_group_lists_its_commands(command):
+    from replical.cli.commands import GROUPS
+
+    for group, names in GROUPS.items():
+        _, out, _ = command(group, "--help")
+        listed = out.split("Commands:\n")[1].splitlines()
+        assert [tuple(line.split(None, 1)) for line in listed] == [(name, line) for name, (_, line) in names.items()]
+        said = f"Error: replical {group} is a group of commands: {', '.join(names)}\n"
+        assert command(group) == (2, "", said)
+        code, out, err = command(group, "lab.db")
+        assert (code, out) == (2, "")
+        assert err == f"Error: No such command 'lab.db': replical {group} has {', '.join(names)}\n"
 
 
 @pytest.mark.parametrize("words", [["--version"], ["--version", "plan"]], ids=["alone", "before a command"])

@@ -30,8 +30,8 @@ def public(tmp_path, monkeypatch):
 
 
 def test_cuts_are_quantiles_of_a_public_column_and_the_loss_is_kept(command):
-    code, out, err = command("protocol", "new", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
-                             "public.csv:dose", "--bins", "20", *FLAGS)  # fmt: skip
+    code, out, err = command("init", "--out", "p.toml", "--class", "thresholds", "--cuts",
+                             "public.csv:dose", "--set", "bins=20", *FLAGS)  # fmt: skip
     assert code == 0, err
     wrote = tomllib.loads(Path("p.toml").read_text())["class"]
     assert wrote["cuts"] == [quantile_cuts(DOSES, 20)]
@@ -42,13 +42,13 @@ def test_cuts_are_quantiles_of_a_public_column_and_the_loss_is_kept(command):
     said = f"the best of them errs at most {lost} more than the best on the whole line, except with probability 0.05"
     assert said in out
     assert "placeholders" not in out
-    assert said in command("protocol", "show", "p.toml")[1]
+    assert said in command("plan", "p.toml")[1]
     C = Protocol.of(tomllib.loads(Path("p.toml").read_text())).recipe.C
     assert C.predict(DOSES)[-1].tolist() == ["no"] * 300
 
 
 def test_stumps_have_quantiles_of_several_columns(command):
-    code, out, err = command("protocol", "new", "--out", "p.toml", "--class", "stumps", "--cuts-from",
+    code, out, err = command("init", "--out", "p.toml", "--class", "stumps", "--cuts",
                              "public.csv:dose,age", *FLAGS)  # fmt: skip
     assert code == 0, err
     assert "Cuts at 100 quantiles of 2 features in 300 public rows" in out
@@ -61,20 +61,20 @@ def test_stumps_have_quantiles_of_several_columns(command):
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--class", "thresholds:9", "--cuts-from", "public.csv:dose"], "--cuts-from makes the cuts of --class thresholds or"),
-        (["--cuts-from", "public.csv:dose"], "--cuts-from makes the cuts of --class thresholds or --class stumps"),
-        (["--class", "thresholds", "--cuts-from", "public.csv"], "--cuts-from names a file and a column, FILE:COLUMN"),
-        (["--class", "thresholds", "--cuts-from", "public.csv:size"], "'size'"),
-        (["--class", "thresholds", "--cuts-from", "nowhere.csv:dose"], "nowhere.csv"),
-        (["--class", "thresholds", "--cuts-from", "bad.csv:dose"], "'many'"),
-        (["--class", "thresholds", "--cuts-from", "hole.csv:dose"], "hole.csv"),
-        (["--class", "thresholds", "--cuts-from", "none.csv:dose"], "none.csv holds no items"),
-        (["--class", "thresholds", "--cuts-from", "public.csv:dose", "--bins", "0"], "bins must be at least 1, got 0"),
-        (["--class", "thresholds:9", "--bins", "4"], "--bins is for --cuts-from"),
+        (["--class", "thresholds:9", "--cuts", "public.csv:dose"], "--cuts FILE:COLUMN makes the cuts of --class thresholds or"),
+        (["--cuts", "public.csv:dose"], "--cuts FILE:COLUMN makes the cuts of --class thresholds or --class stumps"),
+        (["--class", "thresholds", "--cuts", "public.csv"], "--cuts names a file and a column, FILE:COLUMN"),
+        (["--class", "thresholds", "--cuts", "public.csv:size"], "'size'"),
+        (["--class", "thresholds", "--cuts", "nowhere.csv:dose"], "nowhere.csv"),
+        (["--class", "thresholds", "--cuts", "bad.csv:dose"], "'many'"),
+        (["--class", "thresholds", "--cuts", "hole.csv:dose"], "hole.csv"),
+        (["--class", "thresholds", "--cuts", "none.csv:dose"], "none.csv holds no items"),
+        (["--class", "thresholds", "--cuts", "public.csv:dose", "--set", "bins=0"], "bins must be a whole number of at least 1, got 0"),
+        (["--class", "thresholds:9", "--set", "bins=4"], "bins is for --cuts FILE:COLUMN"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence(command, flags, message):
-    code, out, _ = command("protocol", "new", "--out", "p.toml", *flags, *FLAGS, "--json")
+    code, out, _ = command("init", "--out", "p.toml", *flags, *FLAGS, "--json")
     told = json.loads(out)
     assert (code, told["exit"]) == (2, 2)
     assert message in told["message"]
@@ -93,8 +93,8 @@ def test_bad_input_is_one_sentence(command, flags, message):
     ],
 )
 def test_a_loss_that_is_not_what_the_numbers_say_is_refused(command, change, message):
-    assert command("protocol", "new", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
-                   "public.csv:dose", "--bins", "20", *FLAGS)[0] == 0  # fmt: skip
+    assert command("init", "--out", "p.toml", "--class", "thresholds", "--cuts",
+                   "public.csv:dose", "--set", "bins=20", *FLAGS)[0] == 0  # fmt: skip
     content = tomllib.loads(Path("p.toml").read_text())
     content["class"]["quantiles"] |= change
     with pytest.raises(BadProtocol, match=message):

@@ -1,6 +1,7 @@
-"""``replical init`` and ``replical quickstart``: from a table to a proof."""
+"""``replical init`` with a table, and ``replical demo --files``: from a table to a proof."""
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -8,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replical.cli import demo as quickstart
-from replical.cli import init, protocol_sections, wizard
+from replical.cli import demo, init, wizard
 from replical.lab.protocol import Protocol
 from support.lab import world
 
@@ -87,9 +87,36 @@ def test_without_right_answers_people_are_asked(table, command):
     assert "--ask page" in json.loads(command("init", "--pool", "mine.parquet", "--json")[1])["next"][0]
 
 
-def test_what_was_told_in_vain_is_said(table, command):
-    _, out, _ = command("init", "--pool", "mine.parquet", "--nu", ".1")
-    assert "  nu left out       how often the best model errs; this learner does without" in out
+def test_what_handicap_cannot_use_is_refused_as_a_flag(table, command):
+    code, _, err = command("init", "--pool", "mine.parquet", "--nu", ".1")
+    assert (code, "nu of handicap is left out" in err) == (2, True)
+
+
+def test_models_that_abstain_have_a_price(table, command):
+    """The command that init suggests where no right answer is what some models say."""
+    columns = table()
+    said = ["unsure", *columns["m1"][1:]]
+    table(m1=said)
+    out = command("init", "--pool", "mine.parquet")[1]
+    (new,) = re.findall(r"it can have a price: (replical .*)", out)
+    code, out, err = command(*shlex.split(new)[1:], "--out", "priced.toml")
+    assert code == 0, err
+    labels = Protocol.read(Path("priced.toml")).content["labels"]
+    assert labels == {"values": ["no", "yes"], "abstain": "unsure", "price": 0.1}
+    code, _, err = command(*shlex.split(new)[1:], "--label-values", "yes,no", "--out", "other.toml")
+    assert code == 0, err
+    assert Protocol.read(Path("other.toml")).content["labels"]["values"] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(("word", "abstain"), [("unsure", "unsure"), ("9", 9)])
+@pytest.mark.parametrize("more", [(), ("--label-values", "0,1")])
+def test_labels_stay_numbers_beside_what_models_say_that_abstain(tmp_path, monkeypatch, command, word, abstain, more):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.csv").write_text(f"id,m1,m2,label\n1,0,1,0\n2,{word},1,1\n3,1,0,1\n")
+    code, _, err = command("init", "--pool", "mine.csv", "--abstain", word, "--price", ".1", *more)
+    assert code == 0, err
+    labels = Protocol.read(Path("protocol.toml")).content["labels"]
+    assert labels == {"values": [0, 1], "abstain": abstain, "price": 0.1}
 
 
 def test_flags_are_taken(table, command):
@@ -111,12 +138,12 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
         asked.append(what)
         return {"pool": "mine.parquet", "epsilon": "0.2"}.get(what, default)
 
-    for module in (wizard, protocol_sections, init):
+    for module in (wizard, init):
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
     monkeypatch.setattr(wizard.typer, "prompt", prompt)
     code, _, err = command("init")
     assert code == 0, err
-    assert asked == ["pool", "public", "nu", "learner", "epsilon", "delta", "rho", "seed"]
+    assert asked == ["pool", "seed", "public", "nu", "learner", "epsilon", "delta", "rho"]
     for flag in asked:
         assert wizard.WHY[f"--{flag}"].split(":")[0] in " ".join(err.split())
     assert "handicap: proves its answer whatever the models' errors are" in err
@@ -126,7 +153,7 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "init reads models and labels from your table: replical init --pool FILE"),
+        ([], "init reads models and labels from your table, replical init --pool FILE, or takes"),
         (["--pool", "nowhere.csv"], "there is no file nowhere.csv"),
         (["--pool", "mine.parquet", "--label-values", "a,b"], "is a model with the labels a, b; 'm0' says no, yes"),
         (["--pool", "mine.parquet", "--label-column", "truth"], "has no column 'truth'"),
@@ -197,30 +224,33 @@ def test_public_items_in_the_pool_under_other_ids_are_refused(table, command):
     assert (code, same in err) == (2, True), err
 
 
-# ---- quickstart ----
-def test_the_five_commands_of_the_quickstart_end_in_one_proven_answer(tmp_path, monkeypatch, command):
+# ---- demo --files ----
+def test_the_five_commands_of_the_demo_end_in_one_proven_answer(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(quickstart, "ITEMS", 2000)
-    code, out, err = command("quickstart")
+    monkeypatch.setattr(demo, "ITEMS", 2000)
+    code, out, err = command("demo", "--files", "two-labs")
     assert code == 0, err
     lines = [line.strip() for line in out.splitlines()]
-    assert [line for line in lines if line.startswith("replical ")] == list(quickstart.COMMANDS)
-    assert len(quickstart.COMMANDS) == 5
-    assert (tmp_path / "replical-quickstart" / ".gitignore").read_text() == "*\n"
-    code, _, err = command("quickstart")
-    assert (code, "replical-quickstart exists" in err) == (2, True)
-    monkeypatch.chdir("replical-quickstart")
-    for line in quickstart.COMMANDS:
+    assert [line for line in lines if line.startswith("replical ")] == list(demo.COMMANDS)
+    assert len(demo.COMMANDS) == 5
+    assert (tmp_path / "two-labs" / ".gitignore").read_text() == "*\n"
+    code, _, err = command("demo", "--files", "two-labs")
+    assert (code, "two-labs exists" in err) == (2, True)
+    monkeypatch.chdir("two-labs")
+    for line in demo.COMMANDS:
         words = shlex.split(line)[1:]
         code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
         assert code == 0, (line, out, err)
     assert Protocol.read(Path("protocol.toml")).record.id == "handicap"
 
 
-def test_without_the_extra_the_quickstart_names_it(tmp_path):
+def test_without_the_extra_the_demo_names_it(tmp_path):
     (tmp_path / "a.csv").write_text("id,m1,m2\n1,no,yes\n")
     code = "import sys; sys.modules['pyarrow'] = None; from replical.cli import run; run()"
-    for words, then in ((["quickstart"], "then replical quickstart"), (["init", "--pool", "a.csv"], "pyarrow")):
+    for words, then in (
+        (["demo", "--files", "two-labs"], "then replical demo --files"),
+        (["init", "--pool", "a.csv"], "pyarrow"),
+    ):
         done = subprocess.run(
             [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False
         )

@@ -1,4 +1,4 @@
-"""``replical export`` and ``replical correct``: what a journal tells and what it never tells."""
+"""``replical journal export`` and ``replical journal correct``: what a journal tells and what it never tells."""
 
 import csv
 import io
@@ -40,9 +40,9 @@ def test_export_writes_to_the_screen_or_a_file(make_world, tmp_path, command):
         session.answer(answered, "yes")
         session.skip(skipped, annotator="Grace")
         session.correct(answered, "no", annotator="Zoë, MD")
-    code, out, _ = command("export", tmp_path / "a.db")
+    code, out, _ = command("journal", "export", tmp_path / "a.db")
     assert code == 0
-    assert command("export", tmp_path / "a.db", "--out", tmp_path / "a.csv")[0] == 0
+    assert command("journal", "export", tmp_path / "a.db", "--out", tmp_path / "a.csv")[0] == 0
     assert (tmp_path / "a.csv").read_bytes().decode() == out
     rows = [
         tuple(row[key] for key in ("kind", "item", "label", "annotator")) for row in csv.DictReader(io.StringIO(out))
@@ -55,7 +55,7 @@ def test_export_writes_to_the_screen_or_a_file(make_world, tmp_path, command):
     asked = [row[1] for row in rows if row[0] == "ask"]
     assert asked[:2] == [answered, skipped]
     assert len(asked) == 4  # three, and one in place of the skipped one
-    assert command("export", tmp_path / "a.db", "--out", tmp_path / "no" / "a.csv")[0] == 2
+    assert command("journal", "export", tmp_path / "a.db", "--out", tmp_path / "no" / "a.csv")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_password_is_never_shown(url, password, command):
     """Not by the library, not by any command, not as JSON."""
     url = url.format(password)
     told = [refused(url, write=write) for write in (True, False)]
-    for words in (["export", url], ["correct", url, "--item", "a", "--label", "yes"]):
+    for words in (["journal", "export", url], ["journal", "correct", url, "--item", "a", "--label", "yes"]):
         code, out, err = command(*words)
         assert (code, out) == (2, "")
         told.append(err)
@@ -84,7 +84,7 @@ def test_a_label_that_is_none_can_be_exported(path, command):
     """Whoever looks for a damaged event needs the export most."""
     with Journal(path) as journal:
         journal.append([Event(kind="answer", item="one", label=7)])
-    code, out, _ = command("export", path)
+    code, out, _ = command("journal", "export", path)
     assert code == 0
     assert ",label 7," in out
 
@@ -96,7 +96,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_correction_of_nothing_leaves_nothing_behind(folder, capsys):
-    assert main(["correct", "typo.db", "--item", "u", "--label", "no"]) == 2
+    assert main(["journal", "correct", "typo.db", "--item", "u", "--label", "no"]) == 2
     assert "there is no journal typo.db" in capsys.readouterr().err
     assert not Path("typo.db").exists()
 
@@ -107,14 +107,14 @@ def test_a_journal_that_is_whole_tells_its_head(tmp_path, command):
         journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
         journal.append([Event(kind="answer", item="one", label=1), Event(kind="skip", item="two")])
         head = journal.head
-    code, out, _ = command("journal", tmp_path / "a.db")
+    code, out, _ = command("journal", "show", tmp_path / "a.db")
     assert code == 0
     assert "is whole: 3 events, 1 label, 1 skipped, 0 corrected." in out
     assert head.digest in out
-    told = json.loads(command("journal", tmp_path / "a.db", "--json")[1])
+    told = json.loads(command("journal", "show", tmp_path / "a.db", "--json")[1])
     assert (told["events"], told["head"], told["labels"]) == (3, head.digest, 1)
     unprotected(tmp_path / "a.db")
     write_into(tmp_path / "a.db", "UPDATE replical_events SET label = 0 WHERE seq = 2")
-    code, out, err = command("journal", tmp_path / "a.db")
+    code, out, err = command("journal", "show", tmp_path / "a.db")
     assert (code, out) == (2, "")
     assert "event 2 is not what was written there" in err

@@ -42,7 +42,7 @@ def lab(tmp_path, monkeypatch, capsys):
             return Project((tmp_path / f"{name}.batches/label-studio.xml").read_text(encoding="utf-8"))
 
         def history(self):
-            main(["export", "lab.db"])
+            main(["journal", "export", "lab.db"])
             return capsys.readouterr().out
 
     return Lab()

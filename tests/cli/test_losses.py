@@ -53,15 +53,15 @@ def tables(tmp_path, monkeypatch):
 
 
 def new(command, *flags):
-    return command("protocol", "new", "--out", "p.toml", "--candidates", "names.txt", *NUMBERS, *flags)
+    return command("init", "--out", "p.toml", "--candidates", "names.txt", *NUMBERS, *flags)
 
 
 def test_labs_choose_by_loss_and_the_certificate_says_so(command):
-    code, out, err = new(command, *PRICED, "--order-from", "pub.csv:label")
+    code, out, err = new(command, *PRICED, "--public", "pub.csv:label")
     assert code == 0, err
     told = "a wrong answer costs 0.25 where the label is 'no', 1 where it is 'yes'; to abstain costs 0.05."
     assert told in out
-    assert told in command("protocol", "show", "p.toml")[1]
+    assert told in command("plan", "p.toml")[1]
     assert "least loss: careful" in out
     wrote = tomllib.loads(Path("p.toml").read_text())
     assert wrote["labels"] == {
@@ -107,7 +107,7 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
         ("numbers", "0,1", "0 = 1, 1 = 4", {"0": 1.0, "1": 4.0}),
         ("commas", '"no, never",yes', '"no, never"=1,yes=4', {"no, never": 1.0, "yes": 4.0}),
     ):
-        code, _, err = command("protocol", "new", "--out", f"{name}.toml", "--label-values", values, "--weights", weights,
+        code, _, err = command("init", "--out", f"{name}.toml", "--label-values", values, "--weights", weights,
                                "--abstain", "unsure", "--price", ".05", *flags)  # fmt: skip
         assert code == 0, err
         assert tomllib.loads(Path(f"{name}.toml").read_text())["labels"]["weights"] == right
@@ -118,7 +118,7 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
 
 
 def test_the_page_of_a_certificate_says_what_predictions_cost(command):
-    assert new(command, *PRICED, "--order-from", "pub.csv:label")[0] == 0
+    assert new(command, *PRICED, "--public", "pub.csv:label")[0] == 0
     run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]
     assert command("run", "p.toml", *run)[0] == 0
     text = page(json.loads(Path("x.json").read_text()))
@@ -173,7 +173,7 @@ def test_a_confirmation_is_verified_with_what_predictions_cost(command):
     assert new(command, *PRICED)[0] == 0
     run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]
     assert command("run", "p.toml", *run)[0] == 0
-    code, out, err = command("confirm", "x.json", "--pool", "z.csv", "--labels", "z.csv:label", "--journal", "c.db", "--out",
+    code, out, err = command("lab", "confirm", "x.json", "--pool", "z.csv", "--labels", "z.csv:label", "--journal", "c.db", "--out",
                              "c.json", "--margin", ".2")  # fmt: skip
     assert code == 0, err
     assert "loses at most 0.2 more than the best candidate" in out
@@ -215,7 +215,7 @@ def test_nobody_s_label_is_the_word_of_those_who_abstain(command):
     )
     assert code == 2
     assert "'unsure', which is none of ['no', 'yes']" in err
-    code, _, err = command("protocol", "new", "--out", "q.toml", "--candidates", "names.txt", *NUMBERS, *PRICED, "--order-from",
+    code, _, err = command("init", "--out", "q.toml", "--candidates", "names.txt", *NUMBERS, *PRICED, "--public",
                            "bad.csv:label")  # fmt: skip
     assert (code, "'unsure', which is none of ['no', 'yes']" in err) == (2, True)
 
@@ -242,7 +242,7 @@ def test_protocols_by_hand_are_checked(section, labels, message):
 
 def test_weights_are_for_rules_on_features_too(command):
     flags = ["--class", "thresholds:9", *NUMBERS, "--weights", "no=1,yes=4"]
-    code, out, err = command("protocol", "new", "--out", "t.toml", *flags)
+    code, out, err = command("init", "--out", "t.toml", *flags)
     assert code == 0, err
     assert "learner handicap" in out
 

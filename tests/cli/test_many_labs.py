@@ -6,7 +6,20 @@ import json
 import numpy as np
 import pytest
 
-AUDIT = ["audit", "--class", "thresholds:200", "--epsilon", ".2", "--seed", "s", "--pairs", "3", "--workers", "1"]
+AUDIT = [
+    "paper",
+    "audit",
+    "--class",
+    "thresholds:200",
+    "--epsilon",
+    ".2",
+    "--seed",
+    "s",
+    "--pairs",
+    "3",
+    "--workers",
+    "1",
+]
 OWN = [*AUDIT, "--learner", "handicap", "--nu", "0", "--pool-size", "3000"]
 
 
@@ -53,7 +66,7 @@ def test_bad_input_is_one_sentence(command, words, message):
 
 
 def test_plans_know_labs(command):
-    base = ["plan", "--class", "thresholds:100", "--epsilon", ".1", "--learner", "handicap", "--nu", "0"]
+    base = ["paper", "bill", "--class", "thresholds:100", "--epsilon", ".1", "--learner", "handicap", "--nu", "0"]
     found = told(command, *base, "--labs", "5")
     numbers = {each["name"]: each["value"] for each in found["bills"][0]["numbers"]}
     assert (numbers["labs"], numbers["beta"]) == (5, 0.02)
@@ -72,7 +85,7 @@ def test_a_plan_of_a_protocol_knows_how_many_labs_its_numbers_are_for(folder, co
 
 
 NEW = [
-    "protocol", "new", "--out", "q.toml", "--class", "thresholds:100", "--label-values", "0,1", "--learner", "handicap",
+    "init", "--out", "q.toml", "--class", "thresholds:100", "--label-values", "0,1", "--learner", "handicap",
     "--epsilon", ".2", "--delta", ".05", "--rho", ".4", "--seed", "text", "--lab", "a", "--lab", "b", "--lab", "c",
 ]  # fmt: skip
 
@@ -92,7 +105,7 @@ def folder(tmp_path, monkeypatch, command):
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["id", "x", "y"], *([i, each, int(each > 30)] for i, each in enumerate(x))])
     code, _, err = command(
-        "protocol", "new", "--out", "p.toml", "--class", "thresholds:100", "--label-values", "0,1", "--learner",
+        "init", "--out", "p.toml", "--class", "thresholds:100", "--label-values", "0,1", "--learner",
         "handicap", "--nu", "0", "--epsilon", ".2", "--delta", ".2", "--rho", ".4", "--seed", "text", "--labs", "4",
     )  # fmt: skip
     assert code == 0, err

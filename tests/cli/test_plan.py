@@ -6,7 +6,20 @@ import pytest
 
 from replical.cli import main
 
-POINT = ["plan", "--class", "thresholds:1000", "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--theta", "2"]
+POINT = [
+    "paper",
+    "bill",
+    "--class",
+    "thresholds:1000",
+    "--epsilon",
+    ".01",
+    "--delta",
+    ".05",
+    "--rho",
+    ".1",
+    "--theta",
+    "2",
+]
 
 
 def told(capsys, *args):
@@ -43,10 +56,10 @@ def test_the_cheapest_are_told_and_all_on_request(capsys):
 
 
 def test_theta_is_found_for_small_classes_and_asked_for_in_large_ones(capsys):
-    assert main(["plan", "--class", "star:16", "--epsilon", ".1", "--json"]) == 0
+    assert main(["paper", "bill", "--class", "star:16", "--epsilon", ".1", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["inputs"]["theta"] == 16
-    assert main(["plan", "--class", "thresholds:100000", "--epsilon", ".1"]) == 0
+    assert main(["paper", "bill", "--class", "thresholds:100000", "--epsilon", ".1"]) == 0
     assert "give theta" in capsys.readouterr().out
 
 

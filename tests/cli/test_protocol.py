@@ -1,4 +1,4 @@
-"""``replical protocol``: new protocols from flags or questions, shown with their fingerprints."""
+"""``replical init`` without a table: protocols from flags, shown with their fingerprints by ``replical plan``."""
 
 import json
 import os
@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.cli import main, protocol, protocol_sections, wizard
+from replical.cli import init, main, wizard
 from replical.lab.protocol import Protocol
 
-# ---- replical protocol new ----
 NEW = {
     "--class": "thresholds:9",
     "--label-values": "no,yes",
@@ -31,13 +30,16 @@ NEW = {
 
 @pytest.fixture
 def new(tmp_path, capsys, monkeypatch):
-    """Run `replical protocol new` in an empty folder; the exit code, what it said, and what it wrote."""
+    """Run `replical init` in an empty folder; the exit code, what it said, and what it wrote."""
     monkeypatch.chdir(tmp_path)
 
     def run(changes=(), *flags, out="protocol.toml"):
         words = {"--out": out} | NEW | dict(changes)
-        given = [str(word) for flag, value in words.items() if value is not None for word in (flag, value)]
-        code = main(["protocol", "new", *given, *flags])
+        given = []
+        for flag, value in words.items():
+            for each in value if isinstance(value, list) else [value]:
+                given += [] if each is None else [flag, str(each)]
+        code = main(["init", *given, *flags])
         told = capsys.readouterr()
         file = tmp_path / out
         wrote = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else None
@@ -54,12 +56,16 @@ def refused(done, message):
     assert "\n" not in told["message"]
 
 
-@pytest.mark.parametrize("flag", ["--out", *(flag for flag in NEW if flag not in ("--class", "--learner"))])
-def test_a_missing_flag_is_named_where_nobody_can_be_asked(new, flag):
-    done = new({flag: None})
-    assert done.code == 2
-    assert f"the flag {flag} is missing" in done.err
-    assert done.wrote is None
+def test_labels_that_nobody_knows_are_asked_of_whoever_can_be_asked(new):
+    done = new({"--label-values": None})
+    assert (done.code, done.wrote, "the flag --label-values is missing" in done.err) == (2, None, True)
+
+
+def test_the_rest_has_defaults_where_nobody_can_be_asked(new):
+    done = new({"--epsilon": None, "--delta": None, "--rho": None, "--seed": None, "--learner": None})
+    assert done.code == 0, done.err
+    assert done.wrote["learner"] == {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
+    assert "The seed was drawn now; best is a text that was drawn in public: --seed." in done.out
 
 
 @pytest.fixture
@@ -74,7 +80,7 @@ def terminal(monkeypatch):
             asked.append((what, default))
             return replies[what].pop(0) if replies.get(what) else default
 
-        for module in (wizard, protocol_sections, protocol):
+        for module in (wizard, init):
             monkeypatch.setattr(module, "at_a_terminal", lambda: True)
         monkeypatch.setattr(wizard.typer, "prompt", prompt)
         return asked
@@ -87,12 +93,13 @@ def test_at_a_terminal_what_is_missing_is_asked_for(new, terminal):
     asked = terminal({"rho": ["0.25"], "label values": ["a,b"]})
     done = new({"--rho": None, "--label-values": None})
     assert done.code == 0
-    assert sorted(asked) == [("label values", None), ("rho", "0.1")]
+    assert sorted(asked) == [("label values", None), ("nu", "unknown"), ("rho", "0.1")]
     assert (done.wrote["learner"]["rho"], done.wrote["labels"]["values"]) == (0.25, ["a", "b"])
     asked.clear()
     Path("names.txt").write_text("a\nb\n")
     done = new({"--class": None, "--candidates": "names.txt", "--learner": None}, "--force")
-    assert (asked, done.wrote["learner"]["name"]) == ([("learner", "handicap")], "handicap")
+    assert sorted(asked) == [("learner", "handicap"), ("nu", "unknown")]
+    assert done.wrote["learner"]["name"] == "handicap"
 
 
 def test_at_a_terminal_what_cannot_be_used_is_asked_again(new, terminal):
@@ -101,15 +108,14 @@ def test_at_a_terminal_what_cannot_be_used_is_asked_again(new, terminal):
         "label values": ["yes", '"a,b', '"a,b",c'],
         "learner": ["forest", "a2"],
     }
-    replies["candidates"] = ["nowhere.txt", "names.txt"]
     asked = terminal(replies)
     Path("names.txt").write_text("m1\nm2\n")
-    done = new({"--rho": None, "--label-values": None, "--class": None, "--learner": None})
+    done = new({"--rho": None, "--label-values": None, "--class": None, "--candidates": "names.txt", "--learner": None})
     assert done.code == 0, done.err
     assert done.wrote["labels"]["values"] == ["a,b", "c"]
     assert (done.wrote["learner"]["rho"], done.wrote["learner"]["name"]) == (0.2, "a2")
     assert [what for what, _ in asked].count("rho") == 3
-    for why in ("'lots' is not a number", "rho must be in (0, 1), got 2", "a quote that does not end", "nowhere.txt"):
+    for why in ("'lots' is not a number", "rho must be in (0, 1), got 2", "a quote that does not end", "'forest'"):
         assert why in done.err
 
 
@@ -122,9 +128,9 @@ def write_twelve_models(folder):
 
 
 def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tmp_path):
-    """Twelve models, every question answered with return: this gave up after the third one."""
+    """Twelve models, every question answered with return; a name that is no file is asked again."""
     names = write_twelve_models(tmp_path)
-    asked = terminal({"candidates": ["mine.csv"]})
+    asked = terminal({"pool": ["nowhere.csv", "mine.csv"], "nu": ["0.1"]})
     done = new(dict.fromkeys(NEW))
     assert done.code == 0, done.err
     assert [each["name"] for each in done.wrote["class"]["candidates"]] == names
@@ -133,8 +139,11 @@ def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tm
         {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1},
         32,
     )
-    assert [what for what, _ in asked] == ["candidates", "label values", "seed", "learner", "epsilon", "delta", "rho"]
-    assert "Next, in every lab on its own table: replical run " in done.out
+    assert [what for what, _ in asked] == [
+        "pool", "pool", "seed", "public", "nu", "learner", "epsilon", "delta", "rho",
+    ]  # fmt: skip
+    assert "there is no file nowhere.csv" in done.err
+    assert "  nu left out       how often the best model errs; this learner does without" in done.out
 
 
 def test_a_table_in_place_of_a_list_tells_models_and_labels(new, tmp_path):
@@ -181,8 +190,8 @@ def test_labels_with_commas_stand_in_quotes(new, text):
 
 
 def test_a_new_protocol_says_what_was_asked_for(new):
-    done = new({"--plan": "tight", "--nu": None, "--labs": "5", "--a": "0.02", "--b": "0.08", "--batch": "4",
-                "--max-labels": "77", "--theta": "2.5", "--title": 'Dose "rule"'})  # fmt: skip
+    rare = ["plan=tight", "a=0.02", "b=0.08", "batch=4", "max_labels=77", "theta=2.5"]
+    done = new({"--labs": "5", "--set": rare, "--title": 'Dose "rule"'})
     assert done.code == 0, done.err
     assert done.wrote == {
         "schema": "replical.protocol/1",
@@ -201,22 +210,26 @@ def test_a_new_protocol_says_what_was_asked_for(new):
     again = new({"--title": "other"}, "--json", out="other.toml")
     told = json.loads(again.out)
     assert told == {
-        "schema": "replical.protocol-new/1",
+        "schema": "replical.init/1",
         "file": "other.toml",
         "learner": "handicap",
         "fingerprint": Protocol.read(again.file).fingerprint,
+        "models": None,
+        "labels": ["no", "yes"],
+        "alike": [],
+        "next": [],
     }
     assert again.err == ""
 
 
 def test_kappa_may_be_epsilon(new):
-    assert new({"--learner": "a2", "--kappa": "0.1"}).wrote["learner"]["kappa"] == 0.1
+    assert new({"--learner": "a2", "--set": "kappa=0.1"}).wrote["learner"]["kappa"] == 0.1
 
 
 def test_nu_is_written_where_the_learner_needs_it(new):
-    done = new({"--learner": "a2-rounds", "--theta": "2", "--nu": "0.03"})
+    done = new({"--learner": "a2-rounds", "--set": "theta=2", "--nu": "0.03"})
     assert (done.code, done.wrote["learner"]["nu"]) == (0, 0.03)
-    assert "a2-rounds needs nu" in new({"--learner": "a2-rounds", "--theta": "2"}, "--force").err
+    assert "a2-rounds needs nu" in new({"--learner": "a2-rounds", "--set": "theta=2"}, "--force").err
 
 
 @pytest.mark.parametrize(
@@ -270,20 +283,14 @@ def test_a_protocol_is_shown_with_its_fingerprint(new, capsys):
     """Who wrote it by hand wants to know whether it is one, and what to publish."""
     done = new({"--title": "by hand"})
     fingerprint = Protocol.read(done.file).fingerprint
-    assert main(["protocol", "show", "protocol.toml"]) == 0
+    assert main(["plan", "protocol.toml"]) == 0
     shown = capsys.readouterr().out
-    assert "protocol.toml: 9 hypotheses, learner handicap." in shown
-    assert f"Fingerprint {fingerprint}" in shown
-    assert main(["protocol", "show", "protocol.toml", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {
-        "schema": "replical.protocol-show/1",
-        "file": "protocol.toml",
-        "hypotheses": 9,
-        "learner": "handicap",
-        "fingerprint": fingerprint,
-    }
+    assert shown.startswith(f"protocol.toml: 9 hypotheses, learner handicap.\nFingerprint {fingerprint}\n")
+    assert main(["plan", "protocol.toml", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["schema"], told["fingerprint"]) == ("replical.plan/1", fingerprint)
     done.file.write_text(done.file.read_text().replace("epsilon", "epsilom"))
-    assert main(["protocol", "show", "protocol.toml"]) == 2
+    assert main(["plan", "protocol.toml"]) == 2
     assert "[learner] has no key 'epsilom'" in capsys.readouterr().err.replace("\n", " ")
 
 
@@ -296,17 +303,12 @@ def test_a_published_protocol_is_not_overwritten_by_accident(new):
     assert new({"--seed": "later"}, "--force").wrote["seed"] == "later"
 
 
-def test_seeds_are_given_read_or_drawn(new, tmp_path):
-    drawn = [new({"--seed": None}, "--fresh-seed", "--force").wrote["seed"] for _ in range(3)]
+def test_seeds_are_given_or_drawn(new):
+    drawn = [new({"--seed": None}, "--force").wrote["seed"] for _ in range(3)]
     assert len(set(drawn)) == 3
     assert all(len(seed) == 32 for seed in drawn)
-    (tmp_path / "seed.txt").write_text("Ziehung vom 1. März: 3, 7, 12\n", encoding="utf-8")
-    done = new({"--seed": None, "--seed-file": "seed.txt"}, "--force")
-    assert done.wrote["seed"] == "Ziehung vom 1. März: 3, 7, 12"
-    assert "cannot read the seed nowhere.txt" in new({"--seed": None, "--seed-file": "nowhere.txt"}, "--force").err
-    for words in ({"--seed-file": "seed.txt"}, {"--seed": None, "--seed-file": "seed.txt"}):
-        clash = new(words, "--force", "--fresh-seed")
-        assert (clash.code, "give one of --seed, --seed-file and --fresh-seed" in clash.err) == (2, True)
+    assert new({"--seed": "Ziehung vom 1. März: 3, 7"}, "--force").wrote["seed"] == "Ziehung vom 1. März: 3, 7"
+    assert new({"--seed": "drawn now"}, "--force").wrote["seed"] == "drawn now"
 
 
 @pytest.mark.parametrize(("learner", "section", "kind"), [("handicap", "handicap", "from"), ("a2", "prior", "kind")])
@@ -315,14 +317,12 @@ def test_preferences_are_published_with_the_protocol(new, tmp_path, learner, sec
     (tmp_path / "weights.csv").write_text("candidate,weight\nc,3\na,1\nb,2\n")
     (tmp_path / "order.txt").write_text("b\nc\na\n")
     table = {"--class": None, "--candidates": "names.txt", "--learner": learner}
-    assert new(table | {"--prior": "weights.csv"}).wrote[section] == {kind: "weights", "weights": [1.0, 2.0, 3.0]}
+    assert new(table | {"--prefer": "weights.csv"}).wrote[section] == {kind: "weights", "weights": [1.0, 2.0, 3.0]}
     preferred = new(table | {"--prefer": "order.txt"}, "--force")
     assert preferred.wrote[section] == {kind: "order", "order": [1, 2, 0]}
     protocol = Protocol.read(preferred.file)
     assert protocol.recipe.describe(protocol.prior.first(protocol.shared, "order", indices=np.arange(3))) == "b"
     assert not {"prior", "handicap"} & set(new(table, "--force").wrote)
-    both = new(table | {"--prior": "weights.csv", "--prefer": "order.txt"}, "--force")
-    assert "weights or a strict order of preference, not both" in both.err
 
 
 # ---- the standard for candidate models: handicap, with an order from a public table ----
@@ -341,7 +341,7 @@ def models(new, tmp_path):
     (tmp_path / "public.csv").write_text("\n".join(["id,label,c,b,a", *rows]) + "\n")
 
     def run(changes=(), *flags, **options):
-        return new(MODELS | {"--order-from": "public.csv:label"} | dict(changes), *flags, **options)
+        return new(MODELS | {"--public": "public.csv:label"} | dict(changes), *flags, **options)
 
     return run
 
@@ -374,7 +374,7 @@ def test_it_is_the_standard_for_rules_on_features_too(new, nu):
     ],
 )
 def test_a_protocol_that_no_lab_could_run_is_not_written(new, changes, message):
-    done = new({"--plan": "paper", "--theta": "2", "--nu": "0.05"} | changes)
+    done = new({"--set": ["plan=paper", "theta=2"], "--nu": "0.05"} | changes)
     assert (done.code, done.wrote) == (2, None)
     assert "no lab could run this protocol" in done.err
     assert message in done.err
@@ -386,7 +386,7 @@ def test_how_many_items_a_lab_needs_is_said(new):
 
 
 def test_a_learner_that_is_not_suggested_names_a_better_one(new):
-    done = new({"--learner": "replical", "--theta": "2"})
+    done = new({"--learner": "replical", "--set": "theta=2"})
     assert "Note: replical is kept to study the paper; handicap promises as much" in done.out
     assert "Note:" not in new((), "--force").out
 
@@ -418,7 +418,7 @@ def test_an_order_may_be_of_rules_on_features(new, tmp_path):
     pytest.importorskip("pyarrow")
     rows = "".join(f"{n},{n % 9},{'yes' if n % 9 >= 4 else 'no'}\n" for n in range(90))
     (tmp_path / "public.csv").write_text(f"id,x,label\n{rows}")
-    done = new({"--order-from": "public.csv:label"})
+    done = new({"--public": "public.csv:label"})
     assert done.code == 0, done.err
     assert done.wrote["handicap"]["order"][:3] == [4, 3, 5]
     assert "fewest errors: 1 if x >= 4 else 0 (0), " in done.out.replace("yes", "1").replace("no", "0")
@@ -427,12 +427,10 @@ def test_an_order_may_be_of_rules_on_features(new, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "text", "message"),
     [
-        ({"--prefer": "order.txt"}, None, "--order-from makes an order of its own: give it or --prefer, not both"),
-        ({"--prior": "weights.csv"}, None, "--order-from makes an order of its own: give it or --prior, not both"),
-        ({"--order-from": "public.csv"}, None, "--order-from names a file and a column, FILE:COLUMN, got 'public.csv'"),
-        ({"--order-from": "nowhere.csv:label"}, None, "there is no file nowhere.csv"),
-        ({"--order-from": "public.csv:a"}, None, "'a' is a candidate, not the labels of public.csv"),
-        ({"--order-from": "public.csv:truth"}, None, "public.csv has no column 'truth'; it has id, label, c, b, a"),
+        ({"--public": "public.csv"}, None, "--public names a file and a column, FILE:COLUMN, got 'public.csv'"),
+        ({"--public": "nowhere.csv:label"}, None, "there is no file nowhere.csv"),
+        ({"--public": "public.csv:a"}, None, "'a' is a candidate, not the labels of public.csv"),
+        ({"--public": "public.csv:truth"}, None, "public.csv has no column 'truth'; it has id, label, c, b, a"),
         ({}, "id,label,c,b,a\n", "public.csv holds no items: write one row an item"),
         ({}, "id,label,c,b,a\np1,,no,no,no\n", "public.csv has no label for the item 'p1' in the column 'label': label it"),
         ({}, "id,label,c,b,a\np1,nay,no,no,no\n", "the label of the item 'p1' in public.csv is 'nay', which is none of"),
@@ -453,13 +451,13 @@ def test_a_bad_public_table_is_one_sentence_and_nothing_is_written(models, tmp_p
     ("changes", "message"),
     [
         ({"--labs": "1"}, "labs must be a whole number of at least 2, got 1"),
-        ({"--b": ".2"}, "b must be at most epsilon = 0.1, got 0.2"),
-        ({"--a": ".2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
-        ({"--a": "0"}, "a must be in (0, 1), got 0"),
+        ({"--set": "b=.2"}, "b must be at most epsilon = 0.1, got 0.2"),
+        ({"--set": "a=.2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
+        ({"--set": "a=0"}, "a must be in (0, 1), got 0"),
         ({"--nu": ".1"}, "nu of handicap is left out, for labels of any kind, or 0 where"),
-        ({"--batch": "16", "--max-labels": "15"}, "max_labels = 15 is below batch = 16"),
-        ({"--order-from": None, "--prefer": "short.txt"}, "each of the 3 hypotheses once: 'a' is missing"),
-        ({"--order-from": None, "--prefer": "twice.txt"}, "each of the 3 hypotheses once: 'b' is listed 2 times"),
+        ({"--set": ["batch=16", "max_labels=15"]}, "max_labels = 15 is below batch = 16"),
+        ({"--public": None, "--prefer": "short.txt"}, "each of the 3 hypotheses once: 'a' is missing"),
+        ({"--public": None, "--prefer": "twice.txt"}, "each of the 3 hypotheses once: 'b' is listed 2 times"),
     ],
 )
 def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, message):
@@ -478,7 +476,7 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
         ({"--label-values": "a,b,c"}, "tells two labels apart"),
         (
             {"--class": None},
-            "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE",
+            "init reads models and labels from your table, replical init --pool FILE, or takes --candidates FILE or",
         ),
         ({"--candidates": "names.txt"}, "give --class SPEC or --candidates FILE, and not both"),
         ({"--class": "forest:5"}, "unknown class 'forest:5'"),
@@ -493,20 +491,28 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
             {"--class": None, "--candidates": "empty.txt"},
             "empty.txt is empty: write the names of the candidates into it, one a line",
         ),
-        ({"--learner": "perceptron"}, "unknown learner 'perceptron'"),
+        ({"--learner": "perceptron"}, "unknown learner 'perceptron'; take handicap, or lattice for --class linear"),
         ({"--epsilon": "1.5"}, "epsilon must be in (0, 1), got 1.5"),
         ({"--epsilon": "much"}, "'much' is not a number"),
-        ({"--batch": "2.5"}, "'2.5' is not a whole number"),
-        ({"--plan": "loose"}, "unknown plan 'loose'"),
+        ({"--set": "batch=2.5"}, "batch must be a whole number, got '2.5'"),
+        ({"--set": "plan=loose"}, "unknown plan 'loose'"),
         ({"--seed": " "}, "seed is empty"),
-        ({"--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
-        ({"--prior": "nowhere.csv"}, "nowhere.csv"),
+        ({"--set": "theta=.5"}, "theta must be a finite number of at least 1, got 0.5"),
+        ({"--prefer": "nowhere.csv"}, "nowhere.csv"),
         ({"--out": "nowhere/protocol.toml"}, "cannot write the protocol nowhere/protocol.toml: No such file"),
         ({"--seed": "\udcff"}, "a protocol is valid Unicode text"),
         ({"--title": "\udcff"}, "a protocol is valid Unicode text"),
         ({"--class": None, "--candidates": "long.csv"}, "field larger than field limit"),
-        ({"--learner": "replical", "--theta-from": "nowhere.csv"}, "there is no file nowhere.csv"),
-        ({"--learner": "a2", "--kappa": "0.11"}, "kappa must be at most epsilon = 0.1, got 0.11"),
+        ({"--features": "nowhere.csv"}, "cannot read the features nowhere.csv"),
+        ({"--set": "rho=.1"}, "--set knows no 'rho': give --rho"),
+        ({"--set": "bachts=4"}, "--set knows no 'bachts': did you mean batch?"),
+        ({"--batch": "4"}, "No such option: --batch: give it as --set batch=VALUE"),
+        (
+            {"--class": None, "--pool": "names.csv", "--cuts": ".5"},
+            "--cuts is not about the models of a table: leave out",
+        ),
+        ({"--pool": "names.csv"}, "--class is not about the models of a table: leave out --class, or --pool"),
+        ({"--learner": "a2", "--set": "kappa=0.11"}, "kappa must be at most epsilon = 0.1, got 0.11"),
         ({"--colour": "blue"}, "No such option: --colour"),
     ],
 )
@@ -530,15 +536,9 @@ def test_labels_that_are_almost_numbers_are_texts(new, values):
     assert list(Protocol.read(new({"--label-values": values}).file).labels) == values.split(",")
 
 
-def test_theta_is_computed_once_on_a_public_pool(new):
-    """Thresholds have coefficient 2 on every distribution without heavy points."""
-    Path("public.csv").write_text("id,x\n" + "".join(f"{n},{n % 8}\n" for n in range(80)))
-    assert new({"--learner": "replical", "--theta-from": "public.csv"}).wrote["learner"]["theta"] == 2.0
-
-
 def test_names_of_files_that_are_too_much(new):
     words = [word for pair in NEW.items() for word in pair]
-    assert main(["protocol", "new", "--out", "p" * 300, *words]) == 2
+    assert main(["init", "--out", "p" * 300, *words]) == 2
     assert main(["verify", "p" * 300]) == 2
 
 
@@ -548,10 +548,10 @@ def test_a_real_terminal_is_asked_and_shown_the_reasons(tmp_path):
     pty = pytest.importorskip("pty")
     write_twelve_models(tmp_path)
     person, terminal = pty.openpty()
-    words = [sys.executable, "-m", "replical", "protocol", "new"]
+    words = [sys.executable, "-m", "replical", "init"]
     with subprocess.Popen(words, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal) as running:
         os.close(terminal)
-        os.write(person, b"\nnowhere.csv\nmine.csv\n" + b"\n" * 6)
+        os.write(person, b"nowhere.csv\nmine.csv\n" + b"\n" * 7)
         shown = b""
         while True:
             try:

@@ -20,7 +20,7 @@ STUDY = ROOT / "studies" / "cost-of-replicability.toml"
 
 @pytest.mark.slow
 def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path, monkeypatch):
-    words = [sys.executable, "-m", "replical", "study", STUDY, "--quick", "--out", tmp_path / "out", "--json"]
+    words = [sys.executable, "-m", "replical", "paper", "study", STUDY, "--quick", "--out", tmp_path / "out", "--json"]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)

@@ -31,8 +31,8 @@ def lab(tmp_path, monkeypatch, command):
         assert found[0] == code, found
         return " ".join((found[1] if code == 0 else found[2]).split())
 
-    run.new = lambda *words, **more: run("protocol", "new", "--out", "p.toml", "--candidates", "candidates.txt",
-        "--label-values", "no,yes", "--learner", "erm", "--k-final", "15", "--epsilon", ".4", "--delta", ".2", "--rho", ".6",
+    run.new = lambda *words, **more: run("init", "--out", "p.toml", "--candidates", "candidates.txt",
+        "--label-values", "no,yes", "--learner", "erm", "--set", "k_final=15", "--epsilon", ".4", "--delta", ".2", "--rho", ".6",
         "--seed", "a text", *words, **more)  # fmt: skip
     run.run = lambda name, *words, **more: run("run", "p.toml", "--pool", f"{name}.csv", "--journal", f"{name}.db",
         "--truths", "0", *words, **more)  # fmt: skip
@@ -58,7 +58,7 @@ def test_register_stops_before_the_first_label_and_the_run_goes_on_later(lab, co
     assert set(made) == {
         *("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitment", "lab", "digest", "provenance")
     }
-    kinds = [line.split(",")[1] for line in command("export", "a.db")[1].splitlines()[1:]]
+    kinds = [line.split(",")[1] for line in command("journal", "export", "a.db")[1].splitlines()[1:]]
     assert kinds == ["created", "lab", "registration"]
     before = Path("a.reg.json").read_bytes()
     lab.run("a", "--register", "a.reg.json")  # the journal knows: the same bytes again
@@ -129,13 +129,11 @@ def test_a_beacon_is_waited_for(lab):
 
 def test_labs_sign_with_the_keys_that_the_protocol_lists(lab):
     for name in ("north", "south"):
-        made = json.loads(lab("keys", "new", "--out", f"{name}.pem", "--json"))
-        assert lab("keys", "show", made["public"]) == made["key"]
-        assert "exists: a key is not overwritten" in lab("keys", "new", "--out", f"{name}.pem", code=2)
-    names = ["--lab", "north", "--lab", "south"]
-    assert "is a private key" in lab.new(*names, "--lab-key", "north=north.pem", code=2)
-    assert "got 'east=x'" in lab.new(*names, "--lab-key", "east=x", code=2)
-    lab.new(*names, "--lab-key", "north=north.pub.pem", "--lab-key", "south=south.pub.pem")
+        made = json.loads(lab("lab", "keys", "new", "--out", f"{name}.pem", "--json"))
+        assert lab("lab", "keys", "show", made["public"]) == made["key"]
+        assert "exists: a key is not overwritten" in lab("lab", "keys", "new", "--out", f"{name}.pem", code=2)
+    assert "is a private key" in lab.new("--lab", "north=north.pem", "--lab", "south", code=2)
+    lab.new("--lab", "north=north.pub.pem", "--lab", "south=south.pub.pem")
     for words, message in (
         ((), "the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME"),
         (("--lab", "north"), "the protocol lists a key of the lab 'north': sign with --key FILE"),
@@ -164,7 +162,7 @@ def test_labs_sign_with_the_keys_that_the_protocol_lists(lab):
 
 def test_a_signature_that_nobody_asked_for_must_be_right(lab, monkeypatch):
     lab.new()
-    lab("keys", "new", "--out", "a.pem")
+    lab("lab", "keys", "new", "--out", "a.pem")
     lab.ask("a", "--key", "a.pem")
     certificate = told("a.json")
     assert verify(certificate).valid
@@ -245,10 +243,10 @@ def test_compare_wants_one_value_of_the_beacon(two, command):
 
 def test_a_registration_must_be_signed_by_a_lab_that_signs(lab, command):
     for name in ("north", "south"):
-        lab("keys", "new", "--out", f"{name}.pem")
+        lab("lab", "keys", "new", "--out", f"{name}.pem")
     lab.new(
         "--register",
-        *(word for name in ("north", "south") for word in ("--lab", name, "--lab-key", f"{name}={name}.pub.pem")),
+        *(word for name in ("north", "south") for word in ("--lab", f"{name}={name}.pub.pem")),
     )
     lab.run("a", "--lab", "north", "--key", "north.pem", "--register", "a.reg.json")
     lab.ask("a", "--key", "north.pem")

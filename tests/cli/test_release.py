@@ -1,4 +1,4 @@
-"""``replical run --private`` and ``replical release``: votes, one answer, and a budget that is never overspent."""
+"""``replical run --private`` and ``replical lab release``: votes, one answer, and a budget that is never overspent."""
 
 import json
 import sys
@@ -40,7 +40,7 @@ def curator(tmp_path, monkeypatch, command):
 
         def __call__(self, *words, epsilon="1", sampler="exact", code=0):
             fixed = ["--protocol", "p.toml", "--epsilon", epsilon, "--budget", "budget.toml", "--out", "r.json"]
-            found, out, err = command("release", *fixed, "--sampler", sampler, *words)
+            found, out, err = command("lab", "release", *fixed, "--sampler", sampler, *words)
             assert found == code, out + err
             return " ".join((out if code == 0 else err).split())
 
@@ -328,7 +328,7 @@ def test_other_bad_input_is_refused(curator):
 
 
 def test_plan_says_how_likely_the_release_is_right(command):
-    words = ["plan", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private"]
+    words = ["paper", "bill", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private"]
     code, out, _ = command(*words, "--learner", "handicap", "--json")
     told = json.loads(out)["release"]
     assert code == 0
@@ -348,7 +348,7 @@ def test_plan_says_how_likely_the_release_is_right(command):
 
 def test_plan_knows_what_is_promised_of_a_lab_and_of_a_pair(command):
     """Certified labs miss the ideal answer with probability β each; of the paper's nothing is known of a lab alone."""
-    words = ["plan", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private", "--json"]
+    words = ["paper", "bill", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private", "--json"]
     found = {
         learner: json.loads(command(*words, "--learner", learner, *more)[1])["release"]
         for learner, more in [("handicap", ()), ("replica2", ("--nu", ".02", "--theta", "2"))]
@@ -381,6 +381,6 @@ def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
     ],
 )
 def test_bad_input_of_plan_is_one_sentence(command, words, message):
-    code, _, err = command("plan", "--class", "thresholds:100", "--epsilon", ".1", *words)
+    code, _, err = command("paper", "bill", "--class", "thresholds:100", "--epsilon", ".1", *words)
     assert code == 2
     assert message in " ".join(err.split())

@@ -1,6 +1,7 @@
 """What earlier versions had: whoever types it is told what to use now."""
 
 import json
+import re
 
 import pytest
 
@@ -11,7 +12,12 @@ from replical.learners.catalogue import find
 from replical.learners.parameters import PARAMETERS
 from support.lab import content
 
-OLD = {"--old-flag": "leave it out", "old-learner": "take cal", ".old": "write .parquet"}
+OLD = {
+    "--old-flag": "leave it out",
+    "old-learner": "take cal",
+    ".old": "write .parquet",
+    "replical old": "type replical new",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +28,8 @@ def rows(monkeypatch):
 
 TABLE = sorted({*RETIRED, *OLD})
 OPTIONS, KINDS = ([each for each in TABLE if each.startswith(mark)] for mark in ("--", "."))
-WORDS = [each for each in TABLE if each not in OPTIONS + KINDS]
+COMMANDS = [each for each in TABLE if each.startswith("replical ")]
+LEARNERS = [each for each in TABLE if each not in OPTIONS + KINDS + COMMANDS]
 KEYS = {each.removeprefix("--").replace("-", "_") for each in OPTIONS} - {*PARAMETERS}
 
 
@@ -39,13 +46,33 @@ def test_an_option(option, command):
     assert (code, json.loads(out)["message"], err) == (2, f"No such option: {option}{remedy(option)}", "")
 
 
-@pytest.mark.parametrize("word", WORDS)
-def test_a_learner_or_a_command(word, command):
+@pytest.mark.parametrize("word", LEARNERS)
+def test_a_learner(word):
     with pytest.raises(BadSpec) as refused:
         find(word)
     assert str(refused.value) == f"unknown learner {word!r}{remedy(word)}"
-    code, out, err = command(word)
-    assert (code, out, err) == (2, "", f"Error: No such command {word!r}{remedy(word)}\n")
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_a_command(words, command):
+    word = words.removeprefix("replical ")
+    said = f"No such command {word!r}{remedy(words)}"
+    for more in ((), ("new", "--out", "p.toml")):
+        assert command(word, *more) == (2, "", f"Error: {said}\n")
+    code, out, err = command(word, "--json")
+    assert (code, json.loads(out)["message"], err) == (2, said, "")
+
+
+@pytest.mark.parametrize("words", [each for each in COMMANDS if each not in OLD])
+def test_the_command_in_its_place_is_one(words, command):
+    (path,) = re.findall(r"type replical ([a-z ]+?)(?: to | --|$)", RETIRED[words])
+    code, out, _ = command(*path.split(), "--help")
+    assert (code, f"replical {path}" in out) == (0, True)
+
+
+def test_words_that_are_common_are_no_commands_elsewhere():
+    """A protocol has keys with the names of old commands."""
+    assert remedy("keys") == remedy("study") == ""
 
 
 @pytest.mark.parametrize("key", sorted(KEYS))

@@ -17,7 +17,7 @@ from replical.lab.journal import journal as journal_module
 from replical.lab.protocol import Protocol
 from support.lab import content, private, world, write_csv
 
-NEW = ["protocol", "new", "--candidates", "names.txt", "--label-values", "no,yes", "--epsilon", ".4", "--delta", ".2", "--rho",
+NEW = ["init", "--candidates", "names.txt", "--label-values", "no,yes", "--epsilon", ".4", "--delta", ".2", "--rho",
        ".6", "--seed", "a published text"]  # fmt: skip
 ALL_LABELS = ["run", "p.toml", "--pool", "small.csv", "--journal", "lab.db", "--out", "lab.json", "--labels",
               "small.csv:truth"]  # fmt: skip
@@ -83,7 +83,7 @@ def lab(tmp_path, monkeypatch, capsys):
 
 def test_two_labs_one_answer(lab, monkeypatch):
     """The whole way: publish, run at two labs, compare, and let anyone check."""
-    lab(*NEW, "--out", "p.toml", "--batch", 24)
+    lab(*NEW, "--out", "p.toml", "--set", "batch=24")
     assert "Publish the file, or at least its fingerprint, before any lab asks for a label." in lab.out
     for name in "ab":
         monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size, name=name: private(f"lab {name}"))
@@ -269,7 +269,9 @@ def test_a_correction_that_changes_the_questions_gets_a_new_batch(lab):
     lab.protocol(batch=5, epsilon=0.1)
     first = until_done(lab, lab.run("--ask", "file", code=3))
     seen = list(
-        dict.fromkeys(row["item"] for row in csv.DictReader(io.StringIO(lab("export", "lab.db"))) if row["item"])
+        dict.fromkeys(
+            row["item"] for row in csv.DictReader(io.StringIO(lab("journal", "export", "lab.db"))) if row["item"]
+        )
     )
     with journal_module.Journal("lab.db") as journal:
         codes = {item: 1 - ("no", "yes").index(lab.truth[item]) for item in seen[:20]}
@@ -312,7 +314,7 @@ def test_a_label_studio_export_is_read_back(lab):
     (lab.folder / "export.json").write_text(json.dumps(tasks))
     told = lab.run("--ask", "file", "--batches", "out", "--answers", "export.json", code=3)
     assert (told["labels"]["answered"], told["pending"], told["batch"]) == (5, 5, "out/batch-0002.csv")
-    assert "ann@lab" in lab("export", "lab.db")
+    assert "ann@lab" in lab("journal", "export", "lab.db")
 
 
 def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
@@ -332,7 +334,7 @@ def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
     refused = lab.run("--ask", "file", "--answers", "more.csv", code=2)
     assert refused["message"] == (
         f"more.csv has {other!r} for the item {items[0]!r}, but {lab.truth[items[0]]!r} is recorded: record {other!r} with "
-        f"replical correct, or put {lab.truth[items[0]]!r} there again"
+        f"replical journal correct, or put {lab.truth[items[0]]!r} there again"
     )
     (lab.folder / "more.csv").write_text(f"id,label\n{items[0]},{lab.truth[items[0]]}\n")
     assert lab.run("--ask", "file", "--answers", "more.csv", code=3)["labels"]["answered"] == 5
@@ -343,7 +345,7 @@ def flip(label):
 
 
 def test_a_finished_batch_is_not_changed_by_editing_it(lab):
-    """Whoever edits it believes that it counts; it does once `replical correct` was told, and then either label may stand there."""
+    """Whoever edits it believes that it counts; it does once `replical journal correct` was told, and then either label may stand there."""
     lab.protocol(batch=5)
     told = lab.run("--ask", "file", code=3)
     item = lab.fill(told["batch"])[0]
@@ -353,10 +355,10 @@ def test_a_finished_batch_is_not_changed_by_editing_it(lab):
     was, now = lab.truth[item], flip(lab.truth[item])
     refused = lab.run("--ask", "file", code=2)
     assert refused["message"] == (
-        f"{told['batch']} has {now!r} for the item {item!r}, but {was!r} is recorded: record {now!r} with replical correct, "
+        f"{told['batch']} has {now!r} for the item {item!r}, but {was!r} is recorded: record {now!r} with replical journal correct, "
         f"or put {was!r} there again"
     )
-    lab("correct", "lab.db", "--item", item, "--label", now)
+    lab("journal", "correct", "lab.db", "--item", item, "--label", now)
     assert lab.run("--ask", "file", code=3)["labels"]["corrected"] == 1
     lab.fill(told["batch"])  # the label it had before the correction
     assert lab.run("--ask", "file", code=3)["labels"] == {"asked": 10, "answered": 5, "skipped": 0, "corrected": 1}
@@ -526,7 +528,7 @@ def test_labels_are_typed_by_value_or_by_number(lab, typed):
     assert (told["status"], told["pending"], told["batch"]) == ("pending", 1, None)
     assert told["labels"] == {"asked": 3, "answered": 2, "skipped": 0, "corrected": 0}
     assert "1 = no, 2 = yes" in lab.err
-    lab("export", "lab.db")
+    lab("journal", "export", "lab.db")
     answers = [row for row in csv.DictReader(io.StringIO(lab.out)) if row["kind"] == "answer"]
     assert [(row["label"], row["annotator"]) for row in answers] == [("yes", "Ann"), ("no", "Ann")]
 
@@ -538,7 +540,7 @@ def test_a_whole_run_at_the_terminal_is_the_run_by_column(lab, typed):
     truth = dict(zip(columns["id"], columns["truth"], strict=True))
     write_csv(lab.folder / "clean.csv", columns)
     lab.run("--labels", "clean.csv:truth", name="clean", journal="whole.db", out="whole.json")
-    lab("export", "whole.db")
+    lab("journal", "export", "whole.db")
     asked = [row["item"] for row in csv.DictReader(io.StringIO(lab.out)) if row["kind"] == "ask"]
     assert len(asked) >= 2
     lines = [
@@ -596,7 +598,7 @@ def test_the_terminal_is_blind(lab, typed):
 def test_export_tells_every_event_and_no_secret(lab):
     lab.protocol(batch=5)
     told = lab.run("--labels", "small.csv:truth", "--annotator", "Ann")
-    lab("export", "lab.db")
+    lab("journal", "export", "lab.db")
     rows = list(csv.DictReader(io.StringIO(lab.out)))
     assert list(rows[0]) == ["seq", "kind", "item", "label", "annotator", "at", "detail"]
     kinds = [row["kind"] for row in rows]
@@ -607,13 +609,13 @@ def test_export_tells_every_event_and_no_secret(lab):
     assert private("cli") not in (lab.folder / "lab.json").read_text()
     assert json.loads(rows[-1]["detail"])["hypothesis"] == told["hypothesis"]["index"]
     shown = lab.out
-    lab("export", "lab.db", "--out", "events.csv")
+    lab("journal", "export", "lab.db", "--out", "events.csv")
     assert lab.out == ""
     assert (lab.folder / "events.csv").read_text().splitlines() == shown.splitlines()
-    lab("export", "nowhere.db", code=2)
+    lab("journal", "export", "nowhere.db", code=2)
     assert "there is no journal nowhere.db" in lab.err
     assert not (lab.folder / "nowhere.db").exists()
-    lab("export", "lab.db", "--out", "nowhere/events.csv", code=2)
+    lab("journal", "export", "lab.db", "--out", "nowhere/events.csv", code=2)
     assert "there is no folder nowhere for --out events.csv" in lab.err
 
 
@@ -624,13 +626,13 @@ def test_export_of_the_labels_alone(lab):
     items = lab.fill(told["batch"])
     lab.fill(told["batch"], lambda item: "?" if item == items[0] else lab.truth[item])
     lab.run("--ask", "file", "--annotator", "Ann", code=3)
-    lab("correct", "lab.db", "--item", items[1], "--label", flip(lab.truth[items[1]]), "--annotator", "Bob")
+    lab("journal", "correct", "lab.db", "--item", items[1], "--label", flip(lab.truth[items[1]]), "--annotator", "Bob")
     with journal_module.Journal("lab.db") as journal:
         late = journal_module.Event(kind="answer", item=items[3], label=0, annotator="Cat")  # the first answer counts
         other = journal_module.Event(kind="answer", item=items[4], label=1, annotator="Cat")
         journal.append([journal_module.Event(kind="undo", item=items[2], annotator="Ann"), late, other])
         last = journal.events()
-    lab("export", "lab.db", "--labels-only")
+    lab("journal", "export", "lab.db", "--labels-only")
     rows = list(csv.DictReader(io.StringIO(lab.out)))
     assert list(rows[0]) == ["item", "label", "annotator", "at"]
     assert [(row["item"], row["label"], row["annotator"]) for row in rows] == [
@@ -639,7 +641,7 @@ def test_export_of_the_labels_alone(lab):
     ]
     assert rows[0]["at"] == next(event.at for event in last if event.kind == "correction")
     shown = lab.out
-    lab("export", "lab.db", "--labels-only", "--out", "labels.csv")
+    lab("journal", "export", "lab.db", "--labels-only", "--out", "labels.csv")
     assert (lab.folder / "labels.csv").read_text().splitlines() == shown.splitlines()
 
 
@@ -707,7 +709,7 @@ def public(lab):
         table
         | {name: [f"{word}{number}" for number in range(80)] for name, word in (("id", "p"), ("text", "public "))},
     )
-    lab(*NEW, "--out", "p.toml", "--order-from", "public.csv:truth")
+    lab(*NEW, "--out", "p.toml", "--public", "public.csv:truth")
     assert "learner handicap, the standard for candidate models." in lab.out
 
     def refused(*words):
@@ -730,7 +732,7 @@ def test_a_run_checks_that_its_items_are_not_the_public_ones(lab, public):
     for number, item in enumerate(shared):
         text = text.replace(f"p{number},public {number},", f"{item},public {number},", 1)
     (lab.folder / "mixed.csv").write_text(text)
-    lab(*NEW, "--out", "p.toml", "--order-from", "mixed.csv:truth", "--force")
+    lab(*NEW, "--out", "p.toml", "--public", "mixed.csv:truth", "--force")
     message = public("--public", "mixed.csv")
     assert message.startswith(
         "3 of 150 items of the pool are in the public table mixed.csv, e.g. 'i0000': take those rows"

@@ -59,12 +59,10 @@ def test_a_run_on_probabilities_is_the_run_on_what_they_say(tmp_path, monkeypatc
     written("x", 400, 1)
     Path("models.txt").write_text("\n".join(MODELS))
     Path("names.txt").write_text("\n".join(f"{model}@{cut}" for model in MODELS for cut in CUTS))
-    code, out, err = command(
-        "protocol", "new", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".3,.5,.7", *FLAGS
-    )
+    code, out, err = command("init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".3,.5,.7", *FLAGS)
     assert code == 0, err
     assert "9 hypotheses, learner handicap, the standard for candidate models" in out
-    assert command("protocol", "new", "--out", "q.toml", "--candidates", "names.txt", *FLAGS)[0] == 0
+    assert command("init", "--out", "q.toml", "--candidates", "names.txt", *FLAGS)[0] == 0
     labels, results = read_labels("x-labels.parquet", "label", ("no", "yes")), []
     for name, pool in (("p", "x.parquet"), ("q", "x-said.parquet")):
         protocol = Protocol.read(Path(f"{name}.toml"))
@@ -122,10 +120,13 @@ def test_bad_cuts_are_one_sentence(change, labels, message):
 def test_cuts_are_for_candidates_and_are_numbers(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Path("models.txt").write_text("a\nb\n")
-    code, _, err = command("protocol", "new", "--out", "p.toml", "--class", "thresholds:9", "--cuts", ".5", *FLAGS)
-    assert (code, "--cuts are for the scores of --candidates" in err) == (2, True)
-    code, _, err = command("protocol", "new", "--out", "p.toml", "--candidates", "models.txt", "--cuts", "half", *FLAGS)
+    code, _, err = command("init", "--out", "p.toml", "--class", "thresholds:9", "--cuts", ".5", *FLAGS)
+    assert (
+        code,
+        "--cuts FILE:COLUMN makes the cuts of --class thresholds or --class stumps, without numbers" in err,
+    ) == (2, True)
+    code, _, err = command("init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", "half", *FLAGS)
     assert (code, "'half' is not a number" in err) == (2, True)
     assert not Path("p.toml").exists()
-    assert command("protocol", "new", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".5", *FLAGS)[0] == 0
+    assert command("init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".5", *FLAGS)[0] == 0
     assert Protocol.of(tomllib.loads(Path("p.toml").read_text())).recipe.C.candidates == ("a@0.5", "b@0.5")

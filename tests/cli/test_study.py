@@ -1,4 +1,4 @@
-"""``replical study`` as a person meets it: files, answers and bad usage."""
+"""``replical paper study`` as a person meets it: files, answers and bad usage."""
 
 import csv
 import html
@@ -25,7 +25,7 @@ ANSWER = ["schema", "name", "quick", "cells", "refused", "pairs", "sentence", "o
 
 
 def replical(*words, **options):
-    command = [sys.executable, "-m", "replical", "study", *map(str, words)]
+    command = [sys.executable, "-m", "replical", "paper", "study", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
 
 
@@ -77,7 +77,7 @@ def test_a_study_from_its_file_to_its_folder(study_file, tmp_path):
 
 def test_answers_for_people_and_for_programs(study_file, tmp_path, capsys, plain):
     file = study_file(title="A [bold]title", name="a [red]name", quick={"stop": {"pairs": 5}, "learner": ["cal"]})
-    words = ["study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    words = ["paper", "study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert main([*words, "--quick", "--json"]) == 0
     first = capsys.readouterr()
     told = json.loads(first.out)
@@ -93,7 +93,7 @@ def test_answers_for_people_and_for_programs(study_file, tmp_path, capsys, plain
 
 def test_refused_cells_are_told_with_their_reason(study_file, tmp_path, capsys, plain):
     file = study_file(grid=[{**GRID, "learner": ["cal", "replical"], "theta": 2}])
-    words = ["study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
+    words = ["paper", "study", str(file), "--out", str(tmp_path / "out"), "--workers", "1"]
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["refused"] == 2
     assert main(words) == 0
@@ -104,7 +104,7 @@ def test_refused_cells_are_told_with_their_reason(study_file, tmp_path, capsys, 
 def test_results_are_the_same_bytes_whoever_ran_them(study_file, tmp_path, capsys, plain):
     file, found = study_file(), set()
     for name, words in {"one": ["--workers", "1"], "two": ["--workers", "2"], "dask": ["--cluster", "local:2"]}.items():
-        assert main(["study", str(file), "--out", str(tmp_path / name), "--json", *words]) == 0
+        assert main(["paper", "study", str(file), "--out", str(tmp_path / name), "--json", *words]) == 0
         found.add((tmp_path / name / "results.parquet").read_bytes())
         captured = capsys.readouterr()
         assert captured.out.count("\n") == 1
@@ -127,19 +127,19 @@ def test_results_are_the_same_bytes_whoever_ran_them(study_file, tmp_path, capsy
 )
 def test_bad_usage_is_one_sentence_and_exit_code_2(words, message, study_file, tmp_path, capsys):
     started = time.monotonic()
-    assert main(["study", str(study_file()), "--out", str(tmp_path / "out"), *words, "--json"]) == 2
+    assert main(["paper", "study", str(study_file()), "--out", str(tmp_path / "out"), *words, "--json"]) == 2
     assert message in json.loads(capsys.readouterr().out)["message"]
     assert not (tmp_path / "out").exists()
     assert time.monotonic() - started < 9
 
 
 def test_a_missing_folder_or_file_is_named(study_file, tmp_path, capsys):
-    assert main(["study", str(study_file()), "--json"]) == 2
+    assert main(["paper", "study", str(study_file()), "--json"]) == 2
     assert "--out" in json.loads(capsys.readouterr().out)["message"]
-    assert main(["study", str(tmp_path / "nowhere.toml"), "--out", str(tmp_path / "out"), "--json"]) == 2
+    assert main(["paper", "study", str(tmp_path / "nowhere.toml"), "--out", str(tmp_path / "out"), "--json"]) == 2
     assert "nowhere.toml" in json.loads(capsys.readouterr().out)["message"]
     (tmp_path / "file").write_text("")
-    assert main(["study", str(study_file()), "--out", str(tmp_path / "file"), "--workers", "1", "--json"]) == 2
+    assert main(["paper", "study", str(study_file()), "--out", str(tmp_path / "file"), "--workers", "1", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["error"] == "BadStudy"
 
 
@@ -153,10 +153,10 @@ def test_a_bad_study_as_a_person_meets_it(study_file, tmp_path):
 
 def test_another_seed_overwrites_nothing(study_file, tmp_path, capsys, plain):
     words = ["--out", str(tmp_path / "out"), "--workers", "1", "--json"]
-    assert main(["study", str(study_file()), *words]) == 0
+    assert main(["paper", "study", str(study_file()), *words]) == 0
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     capsys.readouterr()
-    assert main(["study", str(study_file(seed="small 2", grid=[{**GRID, "class": "star:9"}])), *words]) == 2
+    assert main(["paper", "study", str(study_file(seed="small 2", grid=[{**GRID, "class": "star:9"}])), *words]) == 2
     assert "choose another folder with --out" in json.loads(capsys.readouterr().out)["message"]
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
 
@@ -200,9 +200,9 @@ def test_the_command_is_told_with_its_paths_as_they_were_typed(quick, tmp_path, 
     }
     found = set()
     for (file, out), told in typed.items():
-        assert main(["study", file, "--out", out, *quick, "--workers", "1", "--json"]) == 0
+        assert main(["paper", "study", file, "--out", out, *quick, "--workers", "1", "--json"]) == 0
         command = json.loads((tmp_path / out / "study.json").read_text(encoding="utf-8"))["command"]
-        assert shlex.split(command) == ["replical", "study", *told, *quick]
+        assert shlex.split(command) == ["replical", "paper", "study", *told, *quick]
         assert html.escape(command) in (tmp_path / out / "report.html").read_text(encoding="utf-8")
         found.add((tmp_path / out / "results.parquet").read_bytes())
     assert len(found) == 1  # folders are told nowhere else

@@ -1,4 +1,4 @@
-"""``replical study`` with a file that says what it may not: one sentence and exit code 2."""
+"""``replical paper study`` with a file that says what it may not: one sentence and exit code 2."""
 
 import json
 
@@ -138,7 +138,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(text, message, tmp_path, caps
     assert len(str(caught.value)) < 600
     assert str(file) in str(caught.value)
     out = tmp_path / "out"
-    assert main(["study", str(file), "--out", str(out), "--workers", "1", "--json"]) == 2
+    assert main(["paper", "study", str(file), "--out", str(out), "--workers", "1", "--json"]) == 2
     told = json.loads(capsys.readouterr().out)
     assert (told["schema"], told["error"], told["exit"]) == ("replical.error/1", "BadStudy", 2)
     assert told["message"] == str(caught.value)

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from replical.lab.certificate import checks, file
+from replical.core import ranges
+from replical.lab.certificate import checks
 from replical.lab.protocol import Protocol
 from support import linear
 from support.lab import ORDER, content, world, write_csv
@@ -16,7 +17,7 @@ pytest.importorskip("sqlalchemy")
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A protocol that ends early, and two labs; not even one range of survivors is named."""
-    for module in (file, checks):
+    for module in (ranges, checks):
         monkeypatch.setattr(module, "MOST_RANGES", 0)
     monkeypatch.chdir(tmp_path)
     said = content("handicap", handicap=ORDER, max_labels=60, epsilon=0.1)

@@ -13,8 +13,8 @@ from replical.classes.base import is_listed, size_of
 from replical.classes.catalogue import KINDS, recipe
 from replical.classes.catalogue import UNLISTED as UNLISTED_KINDS
 from replical.cli import audit as audit_cli
+from replical.cli import init as init_cli
 from replical.cli import main
-from replical.cli import protocol as protocol_cli
 from replical.core.parallel import local
 from replical.errors import BadSpec
 from replical.learners.bills import bills
@@ -93,8 +93,8 @@ def test_the_paper_s_sizes_are_refused_where_the_paper_has_none(learner):
 
 
 def test_the_command_line_refuses_them_too(capsys):
-    flags = ["--epsilon", ".1", "--pool-size", "500", "--pairs", "1", "--seed", "s", "--plan", "paper"]
-    assert main(["audit", "--class", "thresholds:50", "--learner", "cal", *flags]) == 2
+    flags = ["--epsilon", ".1", "--pool-size", "500", "--pairs", "1", "--seed", "s", "--set", "plan=paper"]
+    assert main(["paper", "audit", "--class", "thresholds:50", "--learner", "cal", *flags]) == 2
     assert "cal is not a learner of the paper" in capsys.readouterr().err
 
 
@@ -114,7 +114,7 @@ def test_a_toy_learner_works_everywhere_by_its_record_plan_and_file(toy, tmp_pat
     (bill,) = bills(setting, toy)
     assert (bill.labels, bill.kind, bill.applies, bill.replicable) == (made.k, "most", True, True)
     assert "toy (tight)" in [line.get_label() for line in bills_picture(setting, "epsilon").axes[0].lines]
-    assert main(["plan", "--class", "thresholds:50", "--epsilon", ".1", "--learner", toy, "--json"]) == 0
+    assert main(["paper", "bill", "--class", "thresholds:50", "--epsilon", ".1", "--learner", toy, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["bills"][0]["learner"] == toy
     protocol = Protocol.of(
         {
@@ -163,9 +163,11 @@ def test_every_parameter_is_one_of_plan_and_of_a_task():
 
 
 def test_every_parameter_has_a_flag():
-    for command in (audit_cli.audit_command, protocol_cli.new_command):
-        missing = set(PARAMETERS) - set(inspect.signature(command).parameters)
-        assert not missing, f"{command.__name__} has no flag for {sorted(missing)}"
+    """Or is taken by --set."""
+    for command, rare in ((audit_cli.audit_command, audit_cli._RARE), (init_cli.init_command, init_cli._RARE)):
+        flags = set(inspect.signature(command).parameters)
+        assert set(PARAMETERS) <= flags | set(rare), command.__name__
+        assert not flags & set(rare), command.__name__
 
 
 def test_every_option_is_known_to_somebody():
@@ -251,7 +253,7 @@ def test_a_toy_class_works_everywhere_by_its_record_and_file(monkeypatch, tmp_pa
     assert [row["status"] for row in done.rows] == ["done"]
     out = tmp_path / "odd.toml"
     flags = ["--class", "odd:8", "--label-values", "no,yes", "--learner", "cal", "--seed", "s"]
-    assert main(["protocol", "new", "--out", str(out), *flags, "--epsilon", ".2", "--delta", ".1", "--rho", ".1"]) == 0
+    assert main(["init", "--out", str(out), *flags, "--epsilon", ".2", "--delta", ".1", "--rho", ".1"]) == 0
     protocol = Protocol.read(out)
     pool = read_pool({"id": list(range(80)), "x": [i % 8 for i in range(80)]}, protocol.recipe)
     from replical import Journal

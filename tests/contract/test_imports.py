@@ -57,7 +57,7 @@ UNNEEDED = {"pyarrow", "pandas", "matplotlib", "sqlalchemy", "rich", "numba", "s
 
 
 def test_a_plan_loads_what_it_needs(bare):
-    words = ["plan", "--class", "thresholds:100", "--epsilon", ".05", "--rho", ".1", "--theta", "2", "--json"]
+    words = ["paper", "bill", "--class", "thresholds:100", "--epsilon", ".05", "--rho", ".1", "--theta", "2", "--json"]
     found = loaded(COMMAND.format(words=words)) - bare
     assert "numpy" in found
     assert not found & UNNEEDED
@@ -119,10 +119,13 @@ def test_type_checkers_see_the_names_that_are_there():
 def test_every_command_is_where_its_list_says():
     """One line about each, and a module that has it; none takes the name of what the package itself has."""
     from replical import cli
-    from replical.cli.commands import COMMANDS, load
+    from replical.cli.commands import COMMANDS, GROUPS, load
 
-    for name, (_, line) in COMMANDS.items():
+    assert {name for name, (where, _) in COMMANDS.items() if not where} == set(GROUPS)
+    listed = {(name,): line for name, (_, line) in COMMANDS.items()}
+    listed |= {(group, name): line for group, names in GROUPS.items() for name, (_, line) in names.items()}
+    for path, line in listed.items():
         assert line.endswith((".", "?"))
-        assert load(name).params or name in ("demo", "protocol", "keys")
+        assert load(*path).params or path[-1] in GROUPS or path == ("lab", "keys")
     assert callable(cli.run)
     assert callable(cli.main)

@@ -80,7 +80,7 @@ def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, 
     assert {event.annotator for event in events(database) if event.kind == "answer"} == {None, "Zoë ☃"}
     assert lasting(out) == expected
     assert command("verify", out, "--pool", pool, "--journal", database)[0] == 0
-    code, told, _ = command("export", database)
+    code, told, _ = command("journal", "export", database)
     assert code == 0
     assert events(database)[0].detail["private"] not in told
     told = [(row["item"], row["label"]) for row in csv.DictReader(io.StringIO(told)) if row["kind"] == "answer"]
@@ -97,7 +97,7 @@ def test_skips_and_corrections(files, database, tmp_path, run, processes):
     assert code == 3, err
     (skipped,) = [event.item for event in events(database) if event.kind == "skip"]
     ((answered, _),) = answers(database)
-    assert run("correct", database, "--item", answered, "--label", "no", "--annotator", "Ada")[0] == 0
+    assert run("journal", "correct", database, "--item", answered, "--label", "no", "--annotator", "Ada")[0] == 0
     with Journal(database, write=False) as journal:
         session = Session(files.world.protocol, files.world.lab, journal)
         assert session.ledger.skipped == {skipped}
@@ -147,7 +147,7 @@ def test_what_the_database_cannot_hold_is_a_sentence(files, database, tmp_path, 
 def test_a_password_is_never_shown(database, command):
     """Wrong host, right URL otherwise."""
     url = sqlalchemy.make_url(database).set(password="hunter2", host="127.0.0.1", port=1, query={})
-    code, out, err = command("export", url.render_as_string(hide_password=False))
+    code, out, err = command("journal", "export", url.render_as_string(hide_password=False))
     assert (code, out) == (2, "")
     assert "127.0.0.1" in err
     assert "hunter2" not in err

@@ -83,22 +83,22 @@ def read_table(path, folder):
 def read_protocol(path, folder):
     """As a lab reads it that was sent one, with the list of candidates beside it."""
     shutil.copy(folder / "listed.csv", path.with_name("listed.csv"))
-    return command("protocol", "show", path)
+    return command("plan", path)
 
 
 def read_candidates(path, folder):
     """The list of candidates beside a protocol, in TOML or on the command line."""
     beside = path.with_name("beside.toml")
     beside.write_text((folder / "protocol-file.toml").read_text().replace("listed.csv", path.name))
-    new = ("protocol", "new", "--out", path.with_name("new.toml"), "--label-values", "no,yes", "--seed", "a text")
+    new = ("init", "--out", path.with_name("new.toml"), "--label-values", "no,yes", "--seed", "a text")
     sizes = ("--epsilon", "0.2", "--delta", "0.1", "--rho", "0.2")
     listed = command(*new, *sizes, "--candidates", path)
     path.with_name("new.toml").unlink(missing_ok=True)
-    return command("protocol", "show", beside) and listed
+    return command("plan", beside) and listed
 
 
 def read_study(path, folder):
-    """As `replical study` does before the first pair."""
+    """As `replical paper study` does before the first pair."""
     from replical.study.spec import Study
 
     def cells():
@@ -157,7 +157,7 @@ def read_confirmation(path, folder):
 def _release(folder, scratch, budget, *votes):
     (scratch / "release.json").unlink(missing_ok=True)
     words = ("--protocol", folder / "protocol-a.toml", "--epsilon", "0.5", "--budget", budget, "--sampler", "exact")
-    return command("release", *words, "--out", scratch / "release.json", *votes)
+    return command("lab", "release", *words, "--out", scratch / "release.json", *votes)
 
 
 def read_vote(path, folder):
@@ -175,7 +175,7 @@ def read_budget(path, folder):
 def read_journal(path, folder):
     """Exported, replayed by a verifier, and gone on with by the lab itself."""
     lab, _ = _lab(path)
-    exported = command("export", path, "--out", path.with_name("events.csv"))
+    exported = command("journal", "export", path, "--out", path.with_name("events.csv"))
     pool, protocol = folder / f"pool-{lab}.parquet", folder / f"protocol-{lab}.toml"
     verified = command("verify", folder / f"certificate-{lab}.json", "--pool", pool, "--journal", path)
     run = ("run", protocol, "--pool", pool, "--labels", f"{pool}:truth", "--journal", path)

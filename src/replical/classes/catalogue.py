@@ -247,7 +247,7 @@ def parse(spec: str, *, seed: str | None = None, digest: str | None = None) -> t
     kind, sizes = numbers(spec)
     if kind.make is None:
         raise BadSpec(
-            f"{spec} has no list of hypotheses, and this needs one: write it into a protocol with replical protocol new, or "
+            f"{spec} has no list of hypotheses, and this needs one: write it into a protocol with replical init, or "
             "take halfspaces:D,N, a list of N half-spaces"
         )
     C = kind.make(sizes, seed)

@@ -6,6 +6,7 @@ import io
 import os
 import signal
 import sys
+from typing import Any
 
 from replical import __version__
 from replical.errors import ReplicalError
@@ -46,10 +47,21 @@ def main(arguments: list[str] | None = None) -> int:
         if not hasattr(error, "format_message"):
             raise
         option: str = getattr(error, "option_name", "")  # that no command has
-        what = f"No such option: {option}{gone}" if (gone := remedy(option)) else error.format_message()
+        gone = remedy(option) or _rare(option, getattr(error, "ctx", None))
+        what = f"No such option: {option}{gone}" if gone else error.format_message()
         return fail("BadUsage", what, as_json=as_json)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
     return fail("Interrupted", "interrupted", as_json=as_json, code=INTERRUPTED)
+
+
+def _rare(option: str, context: Any) -> str:
+    """What to say of an option that is a parameter, where --set takes it; empty otherwise."""
+    if context is None or not any("--set" in each.opts for each in context.command.params):
+        return ""
+    from replical.learners.parameters import PARAMETERS
+
+    name = option.removeprefix("--").replace("-", "_")
+    return f": give it as --set {name}=VALUE" if name in PARAMETERS else ""
 
 
 def _nobody_listens() -> int:

@@ -1,4 +1,4 @@
-"""``replical audit``: how often do two labs agree, and at what price?"""
+"""``replical paper audit``: how often do two labs agree, and at what price?"""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.catalogue import parse
-from replical.cli.inputs import CLASSES, Cluster, Device, learner_flag, parameter, read_law, read_prior
+from replical.cli.inputs import (
+    CLASSES,
+    PLAN,
+    Cluster,
+    Device,
+    Prefer,
+    Set,
+    learner_flag,
+    parameter,
+    read_law,
+    read_prior,
+    settings,
+)
 from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
 from replical.cli.sentences import DIFFER, uncertified_words
 from replical.core.kernels.torch_device import use
@@ -22,11 +34,13 @@ from replical.learners.base import Learner
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.paper.boosting import BoostedResult
+from replical.learners.parameters import OPTIONS
 from replical.learners.result import Proof, Result
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Setup, prepare
 from replical.worlds.world import BoundaryNoise, World
 
+_RARE = tuple(name for name in OPTIONS if name != "labs")  # what --set takes, beside the plan
 _TERMS = (
     "A pair is two simulated labs, each with items and labels of its own, and one published string in common. Before the "
     "last step: how often they agree without the step that makes answers identical. Jaccard distance: the share of the "
@@ -54,25 +68,9 @@ def audit_command(
         Path | None,
         typer.Option(help="CSV of label probabilities instead of noise: a column a label, a row a cell of the class"),
     ] = None,
-    plan_name: Annotated[str, typer.Option("--plan", help="tight, or paper for the learners of the paper")] = "tight",
-    T: Annotated[float | None, parameter("T")] = None,
-    k_loop: Annotated[int | None, parameter("k_loop")] = None,
-    k_final: Annotated[int | None, parameter("k_final")] = None,
-    kappa: Annotated[float | None, parameter("kappa")] = None,
-    batch: Annotated[int | None, parameter("batch")] = None,
-    query: Annotated[str | None, parameter("query")] = None,
-    a: Annotated[float | None, parameter("a")] = None,
-    b: Annotated[float | None, parameter("b")] = None,
-    strings: Annotated[int | None, parameter("strings")] = None,
-    runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
-    prior: Annotated[
-        Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
-    ] = None,
-    prefer: Annotated[
-        Path | None, typer.Option(help="strict order of preference: one candidate (or index) a line, best first")
-    ] = None,
-    max_labels: Annotated[int | None, parameter("max_labels")] = None,
+    prefer: Prefer = None,
+    given: Set = None,
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
     pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,
@@ -82,16 +80,15 @@ def audit_command(
 ) -> None:
     """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
 
-    With --labs the pairs are groups of so many labs.
+    With --labs the pairs are groups of so many labs. --set takes the rare parameters of learners, and plan, which is tight
+    or paper: T, k_loop, k_final, kappa, batch, query, a, b, strings, runs, max_labels.
     """
     if at is not None:
         _check_cluster(workers, device, pair)
     use(device)
-    named = {
-        "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query,
-        "a": a, "b": b, "strings": strings, "runs": runs,
-        "labs": labs, "max_labels": max_labels,
-    }  # fmt: skip
+    rare = settings(given, _RARE, {"plan": PLAN})
+    plan_name = rare.pop("plan", "tight")
+    named = {"labs": labs} | {name: rare.get(name) for name in _RARE}
     experiment = Experiment(
         class_spec=class_spec,
         learner=learner,
@@ -107,7 +104,7 @@ def audit_command(
     )
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
-    public_prior = read_prior(C, prior, prefer)
+    public_prior = read_prior(C, prefer)
     with cluster(at) if at is not None else nullcontext(workers) as busy:
         with progress("disagreement coefficient") as update:
             ready = prepare(experiment, seed=seed, prior=public_prior, law=label_law, progress=update)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
@@ -16,36 +16,50 @@ from typer.main import get_command
 from replical import __version__
 from replical.errors import BadUsage, remedy
 
-# Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
+# Name: where it is, and the line of the list of commands; a group is in `GROUPS`. (A module `run` would take the name of
+# `replical.cli.run`.)
 COMMANDS = {
     "demo": ("demo:demo_command", "Watch three labs choose the identical model, and prove it."),
-    "quickstart": ("demo:quickstart_command", "Two labs' tables to try it on, and five commands to type."),
-    "init": ("init:init_command", "From your table to a protocol, and the command that comes next."),
-    "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
-    "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
-    "theta": ("paper:theta_command", "The disagreement coefficient of a class."),
-    "shard": ("data:shard_command", "Write a table larger than memory as shards, for run."),
-    "candidates": ("data:candidates_command", "Fit a family of models on public rows: a list to choose from."),
-    "predict": ("data:predict_command", "What fitted candidates say about a table: a pool for run."),
+    "init": ("init:init_command", "Write a protocol, from your table or from flags."),
+    "plan": ("plan:plan_command", "What does a protocol cost in labels, and how often will labs agree?"),
     "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
     "label": ("page:label_command", "Serve the labelling page for a run driven elsewhere."),
-    "verify": ("verify:verify_command", "Recompute a certificate."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
-    "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
-    "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
-    "release": ("lab:release_command", "One private answer from the votes of many labs."),
-    "correct": ("journal:correct_command", "Record another label for an item."),
-    "journal": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
-    "export": ("journal:export_command", "The events of a journal as CSV."),
-    "keys": ("lab:keys_app", "Make and show the keys that labs sign with."),
-    "study": ("paper:study_command", "A grid of audits from one file: tables, figures, a report."),
+    "verify": ("verify:verify_command", "Recompute a certificate."),
+    "journal": ("", "What a lab's journal holds, and corrections to it."),
+    "lab": ("", "Confirm a published answer; sign; release one private answer."),
+    "paper": ("", "Simulated labs and the paper's learners: audits, studies, bills."),
+    "data": ("", "Tables in and out: fit candidates, predict, apply a rule, shard."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
-    "protocol": ("protocol:protocol_app", "Write and look at protocols."),
+}
+GROUPS = {
+    "journal": {
+        "show": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
+        "export": ("journal:export_command", "The events of a journal as CSV."),
+        "correct": ("journal:correct_command", "Record another label for an item."),
+    },
+    "lab": {
+        "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
+        "keys": ("lab:keys_app", "Make and show the keys that labs sign with."),
+        "release": ("lab:release_command", "One private answer from the votes of many labs."),
+    },
+    "paper": {
+        "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
+        "theta": ("paper:theta_command", "The disagreement coefficient of a class."),
+        "study": ("paper:study_command", "A grid of audits from one file: tables, figures, a report."),
+        "bill": ("plan:bill_command", "What does a class cost in labels, learner by learner?"),
+    },
+    "data": {
+        "candidates": ("data:candidates_command", "Fit a family of models on public rows: a list to choose from."),
+        "predict": ("data:predict_command", "What fitted candidates say about a table: a pool for run."),
+        "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
+        "shard": ("data:shard_command", "Write a table larger than memory as shards, for run."),
+    },
 }
 # They read files that somebody else may have written.
 _READERS = {
-    "init", "plan", "candidates", "predict", "run", "label", "verify", "compare", "apply", "confirm", "release",
-    "protocol", "shard",
+    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data candidates",
+    "data predict", "data apply", "data shard",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
@@ -53,10 +67,12 @@ BY_NAME = "_REPLICAL_COMPLETE=source_bash replical"  # or source_zsh, source_fis
 
 
 class Commands(TyperGroup):
-    """Knows every command by name and line; whoever is called, or completed, is loaded."""
+    """Knows every command, or all of a group, by name and line; whoever is called, or completed, is loaded."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, with a sentence of our own where a shell's completion cannot be had."""
+        if not args and ctx.parent is not None and not ctx.resilient_parsing:
+            raise BadUsage(f"replical {ctx.info_name} is a group of commands: {', '.join(self.commands)}")
         with explain_completion(args):
             return super().parse_args(ctx, args)
 
@@ -65,15 +81,19 @@ class Commands(TyperGroup):
 
         What it makes of one protocol it makes once, however many files hold that.
         """
-        if args[0] not in COMMANDS and (gone := remedy(args[0])):
+        group = "" if ctx.parent is None else ctx.info_name
+        if args[0] not in self.commands and (gone := remedy(f"replical {args[0]}")):
             raise BadUsage(f"No such command {args[0]!r}{gone}")
+        if args[0] not in self.commands and group:
+            raise BadUsage(f"No such command {args[0]!r}: replical {group} has {', '.join(self.commands)}")
         name, stand_in, rest = super().resolve_command(ctx, args)
         if name is None:
             return name, stand_in, rest
-        from replical.core.memory import remembering
+        if not group:
+            from replical.core.memory import remembering
 
-        ctx.with_resource(remembering())
-        return name, load(name), rest
+            ctx.with_resource(remembering())
+        return name, load(*filter(None, (group, name))), rest
 
 
 @contextmanager
@@ -103,14 +123,16 @@ def _present_shell() -> str | None:
 
 
 @cache
-def load(name: str) -> Any:
-    """The command of this `name`, ready to parse its words."""
-    module, attribute = COMMANDS[name][0].split(":")
+def load(*path: str) -> Any:
+    """The command with this name, or of this group and name, ready to parse its words."""
+    if path[0] in GROUPS and len(path) == 1:
+        return get_command(_group(GROUPS[path[0]], COMMANDS[path[0]][1]))
+    where, _ = (COMMANDS if len(path) == 1 else GROUPS[path[0]])[path[-1]]
+    module, attribute = where.split(":")
     found = getattr(import_module(f"replical.cli.{module}"), attribute)
-    command = get_command(found) if isinstance(found, typer.Typer) else _single(name, found)
-    if name in _READERS:
-        for each in command.commands.values() if isinstance(command, TyperGroup) else (command,):
-            each.params += [option for option in _single("trusting", _trust_option).params if option.name == "_"]
+    command = get_command(found) if isinstance(found, typer.Typer) else _single(path[-1], found)
+    if " ".join(path) in _READERS:
+        command.params += [option for option in _single("trusting", _trust_option).params if option.name == "_"]
     return command
 
 
@@ -142,6 +164,19 @@ def _trust_option(
     """Never called: its option, which lifts the limits of `replical.core.files`, is given to all who read files."""
 
 
+def _stand_in() -> None:
+    """Never called: `Commands` loads the command that this one is shown for."""
+
+
+def _group(members: Mapping[str, tuple[str, str]], line: str) -> typer.Typer:
+    """Commands under one name, each with its line."""
+    group = typer.Typer(cls=Commands, add_completion=False, rich_markup_mode=None, help=line)
+    group.callback()(lambda: None)
+    for name, (_, about) in members.items():
+        group.command(name, short_help=about)(_stand_in)
+    return group
+
+
 app = typer.Typer(cls=Commands, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
@@ -158,10 +193,6 @@ def common(
     ] = False,
 ) -> None:
     """Active learning whose answer another lab can reproduce."""
-
-
-def _stand_in() -> None:
-    """Never called: `Commands` loads the command that this one is shown for."""
 
 
 for _name, (_, _line) in COMMANDS.items():

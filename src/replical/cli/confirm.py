@@ -1,4 +1,4 @@
-"""``replical confirm``: does a published answer hold on this lab's items?"""
+"""``replical lab confirm``: does a published answer hold on this lab's items?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in and out: ``replical candidates``, ``predict``, ``apply`` and ``shard``.
+"""Tables in and out: ``replical data candidates``, ``predict``, ``apply`` and ``shard``.
 
 Models fitted on public rows become a class, what they say about a lab's table a pool; a published rule labels a table; a
 table larger than memory becomes a folder of packed shards.
@@ -40,8 +40,8 @@ def candidates_command(
 ) -> None:
     """Fit every model of a recipe on public rows.
 
-    The folder then has the models, candidates.csv for protocol new --candidates, and order.txt, the public order by errors
-    on rows that no model was fitted on, for protocol new --prefer.
+    The folder then has the models, candidates.csv for init --candidates, and order.txt, the public order by errors
+    on rows that no model was fitted on, for init --prefer.
     """
     _needs_sklearn()
     from replical.sklearn.candidates import fit_candidates
@@ -70,7 +70,7 @@ def candidates_command(
     prose.print(f"Best on the public rows held out: {best}.", markup=False, soft_wrap=True)
     values = ",".join(map(str, family.labels))
     prose.print(
-        f"Next: replical protocol new --candidates {out / 'candidates.csv'}:name --prefer {out / 'order.txt'} "
+        f"Next: replical init --candidates {out / 'candidates.csv'}:name --prefer {out / 'order.txt'} "
         f"--label-values {values} --out protocol.toml",
         markup=False,
         soft_wrap=True,
@@ -91,7 +91,7 @@ def _workers(given: int | None) -> int:
 
 
 def predict_command(
-    models: Annotated[Path, typer.Argument(metavar="MODELS", help="the folder that replical candidates wrote")],
+    models: Annotated[Path, typer.Argument(metavar="MODELS", help="the folder that replical data candidates wrote")],
     table: Annotated[Path, typer.Option(help="the lab's items with their features: .parquet or .csv")],
     out: Annotated[Path, typer.Option(help="the pool to write, a .parquet file")],
     id_column: IdColumn = "id",

@@ -1,4 +1,4 @@
-"""``replical quickstart``: two labs' tables to try. ``replical demo``: three labs choose among twelve models."""
+"""``replical demo``: three labs choose among twelve models, or two labs' tables to try it on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import typer
 from rich.table import Table
 
 from replical.classes.base import HypothesisClass
-from replical.cli.output import answer, interval, progress, prose
+from replical.cli.output import interval, progress, prose
 from replical.core.exact import clopper_pearson
 from replical.core.parallel import cores, ordered_map
 from replical.core.randomness import PrivateRandomness
@@ -24,7 +24,6 @@ from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identica
 from replical.worlds.datasets import twelve, twelve_models
 
 ITEMS, PUBLIC = 20_000, 100  # unlabelled items of a lab, and labelled ones that all of them see
-FOLDER = "replical-quickstart"
 _VALUES = ("even", "odd")
 _RUN = "replical run protocol.toml --pool {0}.parquet --public public.parquet --labels {0}.parquet:label"
 COMMANDS = (
@@ -46,31 +45,6 @@ TEXTS = 60  # published texts, each with three labs of its own
 _SHOWN = 3  # of them in full
 
 
-def quickstart_command(
-    out: Annotated[Path, typer.Option(help="the folder to make")] = Path(FOLDER),
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
-) -> None:
-    """Make the tables of two labs, with twelve models each, and print the five commands from there to a proof."""
-    if out.exists():
-        raise BadUsage(f"{out} exists: go on there, or name another folder with --out")
-    _write(out)
-    if as_json:
-        answer({"schema": "replical.quickstart/1", "folder": str(out), "commands": list(COMMANDS)})
-        return
-    prose.print(
-        f"Made the folder {out}: a.parquet and b.parquet, the tables of two labs. One row per item, {ITEMS:,} of them, with "
-        "its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label the "
-        f"right answer, which a run reads only where it asks. public.parquet has {PUBLIC} labelled items that belong to no "
-        "lab.\n",
-        markup=False,
-    )
-    prose.print(f"Go there (cd {shlex.quote(str(out))}), and type:", markup=False, soft_wrap=True)
-    for command, what in zip(COMMANDS, _WHAT, strict=True):
-        prose.print(f"\n  # {what}", markup=False, style="dim", soft_wrap=True)
-        prose.print(f"  {command}", markup=False, soft_wrap=True)
-    prose.print("\nWith a table of your own, begin with: replical init --pool FILE", markup=False)
-
-
 def _write(folder: Path) -> None:
     """The tables, in a folder that version control leaves alone."""
     try:
@@ -78,7 +52,7 @@ def _write(folder: Path) -> None:
         from pyarrow import parquet
     except ImportError as error:
         raise MissingExtra(
-            "tables are written with pyarrow: pip install 'replical[lab]', then replical quickstart"
+            "tables are written with pyarrow: pip install 'replical[lab]', then replical demo --files"
         ) from error
     names, said, truth = twelve()
     folder.mkdir(parents=True)
@@ -97,8 +71,17 @@ def demo_command(
     hard: Annotated[
         bool, typer.Option("--hard", help="a tenth of the items and no public ones: not every lab can prove its answer")
     ] = False,
+    files: Annotated[
+        Path | None, typer.Option(help="make this folder, with the tables of two labs to try it on; watch nothing")
+    ] = None,
 ) -> None:
-    """Three labs with independent data and one published text: do they choose the identical model, and can they prove it?"""
+    """Three labs with independent data and one published text: do they choose the identical model, and can they prove it?
+
+    With --files the tables of two such labs are written, and the five commands from there to a proof are printed.
+    """
+    if files is not None:
+        _make_files(files)
+        return
     started, (items, public) = time.perf_counter(), (2_000, None) if hard else (ITEMS, PUBLIC)
     trial = ArgmaxComparison(world=twelve_models(items), seed=SEED, public=public)
     prose.print(_opening(trial))
@@ -107,6 +90,25 @@ def demo_command(
     prose.print(_headline(outcomes))
     prose.print(_doubts(outcomes, trial) if hard else _meaning(trial))
     prose.print(f"({time.perf_counter() - started:.0f} s)")
+
+
+def _make_files(folder: Path) -> None:
+    """The tables of two labs, with twelve models each, and the commands that go with them."""
+    if folder.exists():
+        raise BadUsage(f"{folder} exists: go on there, or name another folder")
+    _write(folder)
+    prose.print(
+        f"Made the folder {folder}: a.parquet and b.parquet, the tables of two labs. One row per item, {ITEMS:,} of them, "
+        "with its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label "
+        f"the right answer, which a run reads only where it asks. public.parquet has {PUBLIC} labelled items that belong "
+        "to no lab.\n",
+        markup=False,
+    )
+    prose.print(f"Go there (cd {shlex.quote(str(folder))}), and type:", markup=False, soft_wrap=True)
+    for command, what in zip(COMMANDS, _WHAT, strict=True):
+        prose.print(f"\n  # {what}", markup=False, style="dim", soft_wrap=True)
+        prose.print(f"  {command}", markup=False, soft_wrap=True)
+    prose.print("\nWith a table of your own, begin with: replical init --pool FILE", markup=False)
 
 
 def _opening(trial: ArgmaxComparison) -> str:
@@ -214,5 +216,5 @@ def _meaning(trial: ArgmaxComparison) -> str:
         "help. With a tenth of the items and without the public ones this happens often:\n\n"
         "  replical demo --hard\n\n"
         "[bold]Next:[/bold] make the tables of two labs to try it on, and see the five commands from there to a proof.\n\n"
-        "  replical quickstart\n"
+        "  replical demo --files replical-demo\n"
     )

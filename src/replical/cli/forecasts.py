@@ -155,7 +155,8 @@ def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_js
         }
         nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
         told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
-        answer({"schema": "replical.plan/1", **told, **nothing, "reading": said})
+        head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
+        answer({**head, **told, **nothing, "reading": said})
         return
     prose.print(f"{plan.learner}, {hypotheses(C)}: {said}", markup=False, soft_wrap=True)
 

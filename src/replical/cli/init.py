@@ -1,20 +1,44 @@
-"""``replical init``: from a lab's table to a protocol, one question at a time, and the command that comes next."""
+"""``replical init``: a protocol, from a lab's table, from flags or from questions, and the commands that come next."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from replical.classes.base import Label
-from replical.classes.catalogue import recipe
-from replical.cli.inputs import file_and_column, never_over, parameter
-from replical.cli.output import answer, prose, reading
+from replical.classes.catalogue import UNLISTED
+from replical.classes.recipe import Recipe
+from replical.cli.inputs import (
+    CLASSES,
+    PLAN,
+    Prefer,
+    Set,
+    file_and_column,
+    never_over,
+    parameter,
+    read_prior,
+    settings,
+)
+from replical.cli.output import answer, number, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
-from replical.cli.protocol_sections import models_section, preference_section, read_candidates
+from replical.cli.protocol_sections import (
+    CLASS_KEYS,
+    add_features,
+    class_section,
+    features_of,
+    handicap_section,
+    labels_section,
+    labs_section,
+    lattice_keys,
+    models_section,
+    preference_section,
+    read_candidates,
+)
 from replical.cli.wizard import (
     DRAWN,
     LEARNER_WORDS,
@@ -24,19 +48,24 @@ from replical.cli.wizard import (
     at_a_terminal,
     label_text,
     label_values,
+    labels_with,
     learner_id,
     optional,
     seed_text,
     share,
+    without_abstention,
 )
 from replical.core.text import count, listing
 from replical.errors import BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns, models_alike
-from replical.lab.protocol import Protocol
+from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, read_public
 from replical.lab.schema import SCHEMA
 from replical.learners.catalogue import find, standard_learner
+from replical.learners.parameters import PARAMETERS
 
+# What --set takes, beside the plan and what is about a class.
+_RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "nu", "labs"))
 _FEW = 20  # names that are all listed
 
 
@@ -49,100 +78,258 @@ def init_command(
     label_column: Annotated[
         str | None, typer.Option(help="column with the right answers, if the table has one (one named label is found)")
     ] = None,
-    values: Annotated[
-        str | None,
-        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
+    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
+    class_spec: Annotated[
+        str | None, typer.Option("--class", help=f"rules in place of models: {CLASSES}; or linear:D, without a list")
     ] = None,
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
     ] = None,
-    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
+    features: Annotated[
+        str | None,
+        typer.Option(help="columns of a --class, e.g. age,dose, or a .txt or .csv with them (CSV: feature, low, high)"),
+    ] = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(
+            help="of --candidates with scores: where to cut, e.g. .5; of --class thresholds or stumps: FILE:COLUMN,.. "
+            "with public values, to cut at quantiles"
+        ),
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
+    ] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for handicap")
+    ] = None,
+    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")] = None,
+    price: Annotated[
+        float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
+    ] = None,
     public: Annotated[
         str | None, typer.Option(help="FILE:COLUMN: labelled items that belong to no lab, to put good models first")
     ] = None,
-    nu: Annotated[float | None, parameter("nu", "how often the best model errs, at most (default: unknown)")] = None,
+    prefer: Prefer = None,
+    handicap: Annotated[
+        str | None,
+        typer.Option(
+            help="where handicaps come from, if not from an order: exponentials, zero, cover:FILE of public unlabelled "
+            "items, or values:FILE, a CSV with columns candidate and handicap"
+        ),
+    ] = None,
     learner: Annotated[
         str | None,
-        typer.Option(help=f"{', '.join(LEARNER_WORDS)}, or any other (default: handicap)"),
+        typer.Option(
+            help="handicap, or lattice for --class linear; the paper's: see replical paper audit --help",
+            autocompletion=lambda: ["handicap", "lattice"],
+        ),
     ] = None,
     epsilon: Annotated[
         float | None, parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
     ] = None,
     delta: Annotated[float | None, parameter("delta", "how often that may be missed (0.05)")] = None,
     rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
+    nu: Annotated[float | None, parameter("nu", "how often the best model errs, at most (default: unknown)")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
-    batch: Annotated[int | None, parameter("batch")] = None,
-    max_labels: Annotated[int | None, parameter("max_labels")] = None,
     seed: Annotated[str | None, typer.Option(help="the published random text (default: drawn now)")] = None,
+    given: Set = None,
+    lab: Annotated[
+        list[str] | None,
+        typer.Option(help="a lab that takes part, NAME, or NAME=FILE with its public key; once for each, in an order"),
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="every lab registers its run before its first label")
+    ] = False,
+    beacon: Annotated[
+        str | None,
+        typer.Option(
+            help="which public value, not known when labs register, takes part in their private seeds; in words"
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing protocol")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """Write a protocol for the models of a table, and say what to do next.
+    """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
-    Models and labels are read from the table. At a terminal the rest is asked for, with a default for everything;
-    otherwise flags or defaults are taken.
+    Models and labels are read from the table, and what to type next is said. At a terminal the rest is asked for, with a
+    default for everything; otherwise flags or defaults are taken. --set takes the rare parameters: batch, max_labels,
+    theta, bins, step, intercept, and those of the paper's learners (plan, T, k_loop, ..).
     """
-    table = _table(pool)
+    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS})
+    of_class = {key: rare.pop(key, None) for key in CLASS_KEYS}
+    named = features_of(features)
     check_new(out, force=force)
+    if pool is None and (class_spec or candidates or cuts):
+        listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
+        start = _begin(*listed, values, abstain)
+    else:
+        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
+        start = _read_table(_table(pool), out, id_column, label_column, values, candidates, leave_out or [], abstain)
+        if not as_json:
+            _say_table(start)
+    section, lists = add_features(start.section, named), start.section["kind"] not in UNLISTED
+    reply = seed if seed is not None else ask("--seed", None, str, default=DRAWN, needed=False)
+    text = seed if seed is not None else seed_text(reply)
+    if not lists:
+        epsilon = ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False)
+    section |= lattice_keys(section, epsilon or 1.0, of_class["step"], of_class["intercept"])
+    labels = labels_section(start.values, weights, abstain, price)
+    class_recipe = recipe_of(section, labels, text)
+    public_items = _public_items(public, start, class_recipe, id_column, instead=prefer or handicap)
+    sample = None if public_items is None else public_items.sample
+    looked_at = start.table if public_items is None else public_items.file
+    alike = start.alike(looked_at)
+    if alike and not as_json:
+        _say_alike(alike, looked_at)
+    best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False) if lists else nu
+    usual = standard_learner(lists=lists)
+    record = find(ask("--learner", learner, learner_id, default=usual, needed=False))
+    taken = best if nu is not None or (record.uses("nu") and (best == 0 or record.id != "handicap")) else None
+    numbers = {
+        "epsilon": ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
+        "delta": ask("--delta", delta, share("delta"), default="0.05", needed=False),
+        "rho": ask("--rho", rho, share("rho"), default="0.1", needed=False),
+        "nu": taken,
+        "labs": len(lab) if lab and len(lab) > 1 and labs is None and record.uses("labs") else labs,
+        **rare,
+    }
+    content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
+    content |= {"seed": text} | ({"register": True} if register else {})
+    content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
+    content |= _preference(record.id, sample, handicap, class_recipe, text, numbers["epsilon"], prefer)
+    content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
+    content |= labs_section(lab or [])
+    protocol, needed = write_protocol(content, out, sample)
+    steps = [*start.next_steps(out, id_column, None if public_items is None else public_items.file)]
+    if as_json:
+        told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
+        told |= {"models": start.models, "labels": list(start.values), "alike": alike, "next": steps}
+        answer({"schema": "replical.init/1"} | told)
+        return
+    if start.table is not None:
+        _say_choices(protocol, ordered=sample is not None, drawn=text != reply, told=best)
+    elif text != reply:
+        _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
+    say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
+    _say_next(steps, start.table)
+
+
+@dataclass(frozen=True)
+class _Start:
+    """What a protocol begins with: the class and its labels; and what a table said, where they were read from one."""
+
+    section: dict[str, Any]
+    values: tuple[Label, ...]
+    table: Path | None = None
+    found: ModelColumns | None = None
+
+    @property
+    def models(self) -> list[str] | None:
+        """The names of the models; None for rules."""
+        listed = self.section.get("candidates")
+        return None if listed is None else [each["name"] for each in listed]
+
+    def alike(self, looked_at: Path | None) -> list[list[str]]:
+        """Groups of models that say the same in every row of the table that is looked at."""
+        if self.found is None or looked_at is None:
+            return []
+        return models_alike(looked_at, self.found.models, self.found.values)
+
+    def next_steps(self, out: Path, id_column: str, public: Path | None) -> Iterator[str]:
+        """The commands that come next, as one types them; none where no table is known."""
+        if self.table is not None and self.found is not None:
+            yield from next_steps(out, self.table, id_column, self.found.truth, public)
+
+
+def _begin(section: dict[str, Any], known: str | None, values: str | None, abstain: str | None) -> _Start:
+    """Without a table of a lab's; the labels that are `known` need not be named."""
+    known = None if known is None else without_abstention(known, abstain)
+    return _Start(section, ask("--label-values", values, labels_with(known), default=known, needed=known is None))
+
+
+def _no_rules(given: Mapping[str, object]) -> None:
+    """Refuse, beside a table of models, what is about rules or scores."""
+    for flag, said in given.items():
+        if said is not None:
+            raise BadUsage(f"{flag} is not about the models of a table: leave out {flag}, or --pool")
+
+
+def _read_table(
+    table: Path,
+    out: Path,
+    id_column: str,
+    label_column: str | None,
+    values: str | None,
+    candidates: str | None,
+    leave_out: list[str],
+    abstain: str | None,
+) -> _Start:
+    """Models and labels, from a lab's table."""
     never_over({"--out": out}, {"--pool": table})
     models = None if candidates is None else read_candidates(candidates)
+    said = None if values is None else label_values(values)
+    if said is not None and abstain is not None and abstain not in map(str, said):
+        said = (*said, abstain)  # models say it too
     with reading(table) as update:
         found = model_columns(
             table,
             id_column=id_column,
             truth=label_column,
-            values=None if values is None else label_values(values),
+            values=said,
             models=None if models is None else [each["name"] for each in models],
-            without=leave_out or [],
+            without=leave_out,
             progress=update,
         )
-    if not as_json:
-        _say_table(table, found)
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    public_items = ask("--public", public, _reader_of(section, found, table, id_column), default=NONE, needed=False)
-    sample = None if public_items is None else public_items.sample
-    looked_at = table if public_items is None else public_items.file
-    alike = models_alike(looked_at, found.models, found.values)
-    if alike and not as_json:
-        _say_alike(alike, looked_at)
-    best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
-    record = find(ask("--learner", learner, learner_id, default=standard_learner(), needed=False))
-    numbers = {
-        "epsilon": ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
-        "delta": ask("--delta", delta, share("delta"), default="0.05", needed=False),
-        "rho": ask("--rho", rho, share("rho"), default="0.1", needed=False),
-        "nu": best if record.uses("nu") and (best == 0 or record.id != "handicap") else None,
-        "labs": labs,
-        "batch": batch,
-        "max_labels": max_labels,
-    }
-    reply = seed if seed is not None else ask("--seed", None, str, default=DRAWN, needed=False)
-    text = seed if seed is not None else seed_text(reply)
-    content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
-    content |= {"seed": text, "class": section, "labels": {"values": list(found.values)}}
-    content |= {} if sample is None else preference_section(record.id, "order", sample.section)
-    content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
-    protocol, needed = write_protocol(content, out, sample)
-    steps = list(next_steps(out, table, id_column, found.truth, None if public_items is None else public_items.file))
-    if as_json:
-        told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
-        told |= {"models": found.models, "labels": found.values, "alike": alike, "next": steps}
-        answer({"schema": "replical.init/1"} | told)
-        return
-    _say_choices(protocol, ordered=sample is not None, drawn=text != reply, told=best)
-    say_written(protocol, out, needed, sample, standard_taken=False)
-    _say_next(steps, table)
+    if abstain is None:
+        return _Start(section, found.values, table, found)
+    left = tuple(value for value in found.values if str(value) != abstain)
+    return _Start(section, label_values(label_text(left)), table, found)  # beside a word even numbers are read as texts
 
 
 def _table(pool: Path | None) -> Path:
     """The table that was named, or that a person at a terminal names."""
     if pool is None and not at_a_terminal():
         raise BadUsage(
-            "init reads models and labels from your table: replical init --pool FILE; to try it without one, replical "
-            "quickstart makes a table"
+            "init reads models and labels from your table, replical init --pool FILE, or takes --candidates FILE or "
+            "--class SPEC; to try it without any, replical demo --files FOLDER makes tables"
         )
     return ask("--pool", pool, _existing_file)
+
+
+def _public_items(
+    said: str | None, start: _Start, models: Recipe, id_column: str, *, instead: object
+) -> PublicItems | None:
+    """The public labelled items that make an order; nobody is asked for them who said something `instead`."""
+    if instead is not None and said is not None:
+        raise BadUsage("--public makes an order of its own: give it, or --prefer, or --handicap")
+    if said is None and (instead is not None or start.table is None):
+        return None
+    return ask("--public", said, _reader_of(models, start, id_column), default=NONE, needed=False)
+
+
+def _preference(
+    learner: str,
+    sample: PublicSample | None,
+    handicap: str | None,
+    models: Recipe,
+    seed: str,
+    epsilon: float,
+    prefer: Path | None,
+) -> dict[str, Any]:
+    """The section of a protocol about who is preferred, where anybody is."""
+    if sample is not None:
+        return preference_section(learner, "order", sample.section)
+    if handicap is not None:
+        return {"handicap": handicap_section(handicap, models, seed, epsilon)}
+    prior = read_prior(models.C, prefer)
+    if prior.kind == "weights" and prior.values is not None:
+        return preference_section(learner, "weights", {"weights": prior.values.tolist()})
+    if prior.places is not None:
+        return preference_section(learner, "order", {"order": prior.places.argsort().tolist()})
+    return {}
 
 
 def _existing_file(text: str) -> Path:
@@ -151,17 +338,18 @@ def _existing_file(text: str) -> Path:
     return Path(text)
 
 
-def _say_table(table: Path, found: ModelColumns) -> None:
+def _say_table(start: _Start) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
-    labels = _some([label_text((value,)) for value in found.values])
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {labels}.")
+    table, found = start.table, start.found
+    assert found is not None, "it was read"
+    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(start.values)}.")
     right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
     _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
     if found.truth is not None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
-    if len(found.never) == 1:
+    if len(found.never) == 1 and found.never[0] in start.values:
         word = label_text(found.never)
-        new = _command_line("protocol", "new", "--candidates", table, "--abstain", found.never[0], "--price", 0.1)
+        new = _command_line("init", "--pool", table, "--abstain", found.never[0], "--price", 0.1)
         _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")
@@ -170,7 +358,7 @@ def _say_table(table: Path, found: ModelColumns) -> None:
 _ALIKE = 3  # groups of models, and models of a group, that are named
 
 
-def _say_alike(groups: list[list[str]], table: Path) -> None:
+def _say_alike(groups: list[list[str]], table: Path | None) -> None:
     """Models that may be one model: only whoever made them knows."""
     names = "; ".join(listing(group[:_ALIKE], len(group)) for group in groups[:_ALIKE])
     more = f"; and {count(len(groups) - _ALIKE, 'more group')}" if len(groups) > _ALIKE else ""
@@ -202,20 +390,19 @@ class PublicItems(NamedTuple):
     sample: PublicSample
 
 
-def _reader_of(
-    section: dict[str, Any], found: ModelColumns, table: Path, id_column: str
-) -> Callable[[str], PublicItems | None]:
+def _reader_of(models: Recipe, start: _Start, id_column: str) -> Callable[[str], PublicItems | None]:
     """Reads FILE:COLUMN as public items of these models, which are not those of the table."""
-    models = recipe(section, found.values, "")
+    table, found = start.table, start.found
 
     def read(text: str) -> PublicItems | None:
         if text.strip() in ("", NONE):
             return None
         file, column = file_and_column("--public", text)
-        if file.exists() and file.samefile(table):
+        if table is not None and file.exists() and file.samefile(table):
             raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
         sample = read_public(file, column, models)
-        check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
+        if table is not None and found is not None:
+            check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
         return PublicItems(file, sample)
 
     return read
@@ -265,8 +452,10 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool, told: float 
         _line(f"  {what:18}{why}")
 
 
-def _say_next(steps: list[str], table: Path) -> None:
+def _say_next(steps: list[str], table: Path | None) -> None:
     """What to type."""
+    if not steps:
+        return
     run, verify, compare = steps
     _line(f"Next, on {table}; every other lab does the same with its own table, which has the same columns:")
     _line(f"  {run}")

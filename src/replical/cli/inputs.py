@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,7 @@ from replical.errors import BadTable, BadUsage
 from replical.lab.pool import is_sharded
 from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import LEARNERS
-from replical.learners.parameters import PARAMETERS
+from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 CLASSES = specs()
@@ -32,7 +33,15 @@ Device = Annotated[
 Cluster = Annotated[
     str | None, typer.Option("--cluster", help="address of a Dask scheduler, or local:N for one started here")
 ]
+Prefer = Annotated[
+    Path | None,
+    typer.Option(
+        "--prefer", help="who is preferred: one candidate (or index) a line, best first; or CSV: candidate and weight"
+    ),
+]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a rare parameter; once for each")]
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
+PLAN = Parameter(name="plan", kind="word", words=("tight", "paper"), help="paper: the numbers of the paper's learners")
 _SUMS_TO_1 = 1e-9  # as near to 1 as the probabilities of a row must add up
 
 
@@ -41,6 +50,54 @@ def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typ
     record = PARAMETERS[name]
     parser = {"word": None, "count": whole}.get(record.kind, number)
     return typer.Option(f"--{name.replace('_', '-')}", parser=parser, help=help or record.help)
+
+
+def settings(
+    given: list[str] | None, keys: Iterable[str], more: Mapping[str, Parameter] | None = None
+) -> dict[str, Any]:
+    """What --set says about these `keys`, and those that `more` has records of; each value is checked by its record.
+
+    Examples
+    --------
+    >>> settings(["batch=4", "query=halving"], ["batch", "query"])
+    {'batch': 4, 'query': 'halving'}
+    """
+    records = {key: PARAMETERS[key] for key in keys} | dict(more or {})
+    found: dict[str, Any] = {}
+    for text in given or []:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise BadUsage(f"--set gives one parameter its value, KEY=VALUE, got {text!r:.90}")
+        if key not in records:
+            raise BadUsage(f"--set knows no {key!r:.90}: {_instead(key, records)}")
+        if key in found:
+            raise BadUsage(f"--set gives {key} two values: give it once")
+        found[key] = _read_value(records[key], value)
+    return found
+
+
+def _read_value(record: Parameter, text: str) -> Any:
+    """The value that a text spells."""
+    if record.kind == "word":
+        return record.check(text)
+    try:
+        value = int(text) if record.kind == "count" else float(text)
+    except ValueError as error:
+        what = "a whole number" if record.kind == "count" else "a number"
+        raise BadUsage(f"{record.name} must be {what}, got {text!r:.90}") from error
+    record.check(value)
+    return value
+
+
+def _instead(key: str, records: Mapping[str, Parameter]) -> str:
+    """What somebody may have meant."""
+    if (name := key.replace("-", "_")) in records:
+        return f"write {name}"
+    if name in (*TASK, "labs"):
+        return f"give --{name}"
+    if near := get_close_matches(name, [*records], n=3, cutoff=0.5):
+        return f"did you mean {' or '.join(near)}?"
+    return f"it takes {', '.join(records)}"
 
 
 def learner_flag(*more: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
@@ -99,15 +156,13 @@ def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemC
     return details
 
 
-def read_prior(C: HypothesisClass, weights: Path | None, prefer: Path | None) -> Prior:
-    """A public prior from a CSV of weights or a list in order of preference; uniform if neither is given."""
-    if weights is not None and prefer is not None:
-        raise BadTable("give weights or a strict order of preference, not both")
-    if weights is not None:
-        return Prior.weights(C, read_numbers(C, weights, "weight"))
-    if prefer is not None:
-        return Prior.order(C, _preferred(C, prefer))
-    return UNIFORM
+def read_prior(C: HypothesisClass, prefer: Path | None) -> Prior:
+    """A public prior from weights, a .csv file, or from a list in order of preference; uniform without either."""
+    if prefer is None:
+        return UNIFORM
+    if prefer.suffix == ".csv":
+        return Prior.weights(C, read_numbers(C, prefer, "weight"))
+    return Prior.order(C, _preferred(C, prefer))
 
 
 def read_numbers(C: HypothesisClass, path: Path, column: str) -> list[float]:

@@ -1,4 +1,4 @@
-"""``replical journal``, ``export`` and ``correct``: is it whole, all of it as CSV, another label for an answered item."""
+"""``replical journal show``, ``export`` and ``correct``: is it whole, all as CSV, another label for an item."""
 
 from __future__ import annotations
 

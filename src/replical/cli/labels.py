@@ -265,7 +265,7 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
             del suspects[reply.item]
     for item, reply in suspects.items():
         before, now = _label_text(session, ledger.labels.get(item)), _label_text(session, reply.code)
-        correct = f"record {now!r} with replical correct, or " if SKIP not in (before, now) else ""
+        correct = f"record {now!r} with replical journal correct, or " if SKIP not in (before, now) else ""
         raise BadTable(
             f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
         )

@@ -1,4 +1,4 @@
-"""To study the paper: ``replical study``, a grid of audits from one file, and ``replical theta``."""
+"""To study the paper: ``replical paper study``, a grid of audits from one file, and ``replical paper theta``."""
 
 from __future__ import annotations
 

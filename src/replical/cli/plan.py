@@ -1,4 +1,4 @@
-"""``replical plan``: the bill before the first label, of a protocol or of a class and public numbers."""
+"""The bill before the first label: ``replical plan``, of a protocol, ``replical paper bill``, of a class and numbers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,19 @@ from replical.cli.forecasts import (
     show_bills,
     show_forecast,
 )
-from replical.cli.inputs import CLASSES, SIMULATED, items_from, learner_flag, parameter, read_prior
+from replical.cli.inputs import (
+    CLASSES,
+    SIMULATED,
+    Prefer,
+    Set,
+    items_from,
+    learner_flag,
+    parameter,
+    read_prior,
+    settings,
+)
 from replical.cli.output import amount, answer, number, progress, prose, reading, whole
+from replical.cli.sentences import cut_words, hypotheses, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import at_least, at_most, count, plural
 from replical.errors import (
@@ -48,88 +59,155 @@ from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import World, parse_noise
 
+_RARE = ("kappa", "max_labels")  # what --set takes
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 _SOME = 5000  # items of a pool it is computed on
 
 
-def plan_command(
-    protocol_file: Annotated[Path | None, typer.Argument(metavar="PROTOCOL", help="a published protocol")] = None,
-    class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
-    epsilon: Annotated[float | None, parameter("epsilon")] = None,
-    learner: Annotated[str | None, learner_flag(help="this learner; the cheapest if left out")] = None,
-    delta: Annotated[float | None, parameter("delta", "failure probability of the error bound (0.05)")] = None,
-    rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
-    theta: Annotated[
-        float | None, parameter("theta", "disagreement coefficient; computed for small classes if left out")
-    ] = None,
-    nu: Annotated[
-        float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")
-    ] = None,
-    labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
-    private: Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")] = False,
-    release_epsilon: Annotated[
-        float | None, typer.Option(parser=number, help="with --private: epsilon of the release (1)")
-    ] = None,
-    nobody: Annotated[
-        int | None, typer.Option(parser=whole, help="with --private: votes that 'no answer' gets")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
-    against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
-    pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
-    id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
-    noise: Annotated[
-        str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
-    ] = None,
-    kappa: Annotated[float | None, parameter("kappa")] = None,
-    max_labels: Annotated[int | None, parameter("max_labels")] = None,
-    prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
-    prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
-    truths: Annotated[int, typer.Option(parser=whole, help="worlds to simulate, each with a pair of labs")] = DRAWS,
-    seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
-    everything: Annotated[
-        bool, typer.Option("--all", help="also the bills of every learner, and candidates that are hard to tell apart")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
-) -> None:
-    """What would it cost? The labels and agreement to expect from unlabelled items (--pool), or from public numbers alone.
+Theta = Annotated[float | None, parameter("theta", "disagreement coefficient; computed for small classes if left out")]
+Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")]
+Labs = Annotated[int, typer.Option("--labs", parser=whole, help="labs that shall all agree")]
+Private = Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")]
+ReleaseEpsilon = Annotated[
+    float | None,
+    typer.Option("--release-epsilon", parser=number, help="with --private: epsilon of the release (1)"),
+]
+Nobody = Annotated[
+    int | None, typer.Option("--nobody", parser=whole, help="with --private: votes that 'no answer' gets")
+]
+Plot = Annotated[Path | None, typer.Option("--plot", help="draw the bills: a .svg, .png or .pdf file")]
+Against = Annotated[str, typer.Option("--against", help="what the drawing varies: epsilon, rho, class or theta")]
+ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .csv; with a protocol also .parquet")]
+Noise = Annotated[
+    str | None,
+    typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)"),
+]
+Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
+Everything = Annotated[
+    bool, typer.Option("--all", help="also the bills of every learner, and candidates that are hard to tell apart")
+]
+Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
-    Of a protocol its own learner is told, of a class the cheapest; --all lists the bills of every learner.
+
+def plan_command(
+    protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="a protocol file")],
+    pool: ItemsFile = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    theta: Theta = None,
+    nu: Nu = None,
+    labs: Labs = 2,
+    private: Private = False,
+    release_epsilon: ReleaseEpsilon = None,
+    nobody: Nobody = None,
+    plot: Plot = None,
+    against: Against = "epsilon",
+    noise: Noise = None,
+    truths: Truths = DRAWS,
+    everything: Everything = False,
+    as_json: Json = False,
+) -> None:
+    """Check a protocol, print its fingerprint, and say what it costs: labels and agreement to expect.
+
+    From unlabelled items (--pool), or from public numbers alone. --all lists the bills of every learner.
     """
-    if plot is not None:
-        check_name(plot)
-    if protocol_file is not None:
-        _check_alone(class_spec, epsilon, learner, delta, rho, kappa, max_labels, prior, prefer)
-        if isinstance((protocol := Protocol.read(protocol_file)).plan, LatticePlan):
-            lattice_bill(protocol, pool, id_column, as_json=as_json)
-            return
-        question = about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
-    else:
-        if class_spec is None or epsilon is None:
-            raise BadUsage("give a protocol, or --class and --epsilon")
-        C, cells = parse(class_spec, seed=seed)
-        question = about_class(
-            class_spec,
-            C,
-            cells,
-            pool=None if pool is None else items_from(C, pool, SIMULATED),
-            setting=Setting(
-                n=len(C),
-                epsilon=epsilon,
-                delta=0.05 if delta is None else delta,
-                rho=0.1 if rho is None else rho,
-                theta=theta,
-                nu=nu,
-                labs=labs,
-            ),
-            only=learner,
-            prior=read_prior(C, prior, prefer),
-            options={"kappa": kappa, "max_labels": max_labels},
-        )
+    drawing = _Drawing.of(plot, against)
+    protocol = Protocol.read(protocol_file)
+    if not as_json:
+        _say_protocol(protocol, protocol_file)
+    if isinstance(protocol.plan, LatticePlan):
+        lattice_bill(protocol, pool, id_column, as_json=as_json)
+        return
+    question = about_protocol(protocol, protocol_file.name, pool, id_column, theta=theta, nu=nu)
+    release = _Release(private, release_epsilon, nobody)
+    _answer(question, labs, release, noise, truths, drawing, everything=everything, as_json=as_json)
+
+
+def bill_command(
+    class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
+    epsilon: Annotated[float, parameter("epsilon")],
+    learner: Annotated[str | None, learner_flag(help="this learner; the cheapest if left out")] = None,
+    delta: Annotated[float, parameter("delta")] = 0.05,
+    rho: Annotated[float, parameter("rho")] = 0.1,
+    theta: Theta = None,
+    nu: Nu = None,
+    labs: Labs = 2,
+    private: Private = False,
+    release_epsilon: ReleaseEpsilon = None,
+    nobody: Nobody = None,
+    plot: Plot = None,
+    against: Against = "epsilon",
+    pool: ItemsFile = None,
+    noise: Noise = None,
+    prefer: Prefer = None,
+    given: Set = None,
+    truths: Truths = DRAWS,
+    seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
+    everything: Everything = False,
+    as_json: Json = False,
+) -> None:
+    """What would a class cost? The labels to expect of the cheapest learner, from public numbers alone or from items.
+
+    --all lists the bills of every learner. --set takes kappa and max_labels.
+    """
+    drawing = _Drawing.of(plot, against)
+    options = settings(given, _RARE)
+    C, cells = parse(class_spec, seed=seed)
+    question = about_class(
+        class_spec,
+        C,
+        cells,
+        pool=None if pool is None else items_from(C, pool, SIMULATED),
+        setting=Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu, labs=labs),
+        only=learner,
+        prior=read_prior(C, prefer),
+        options=options,
+    )
+    release = _Release(private, release_epsilon, nobody)
+    _answer(question, labs, release, noise, truths, drawing, everything=everything, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _Release:
+    """What is asked of a private release, if anything is."""
+
+    wanted: bool
+    epsilon: float | None
+    nobody: int | None
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """A file to draw bills in, and what varies there."""
+
+    file: Path
+    against: str
+
+    @classmethod
+    def of(cls, file: Path | None, against: str) -> _Drawing | None:
+        """What the flags say; a name that no figure can have is refused at once."""
+        if file is None:
+            return None
+        check_name(file)
+        return cls(file, against)
+
+
+def _answer(
+    question: Question,
+    labs: int,
+    release: _Release,
+    noise: str | None,
+    truths: int,
+    drawing: _Drawing | None,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    """Compute bills and, where there are items, a forecast; print what was found."""
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
     to_all = known or labs <= (question.together or 0)
     together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
-    exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
+    exact = question.published is None and question.pool is None  # a lab with a protocol has a pool, or will have one
     all_bills = bills(
         question.setting,
         question.only,
@@ -137,9 +215,9 @@ def plan_command(
         noisy=question.noisy,
     )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
-    if plot is not None:
-        save(bills_picture(question.setting, against), plot)
-    chance = chance_of_release(question, labs, private, release_epsilon, nobody)
+    if drawing is not None:
+        save(bills_picture(question.setting, drawing.against), drawing.file)
+    chance = chance_of_release(question, labs, release.wanted, release.epsilon, release.nobody)
     more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
     more += [] if chance is None else [release_words(question, chance)]
     found = _Report(question, all_bills, forecast, none_because, more)
@@ -147,6 +225,7 @@ def plan_command(
         answer(
             {
                 "schema": "replical.plan/1",
+                "fingerprint": question.fingerprint,
                 "inputs": inputs(question, labs, noise),
                 "bills": [bill_payload(bill) for bill in all_bills],
                 "best": None if found.best is None else found.best.learner,
@@ -160,14 +239,16 @@ def plan_command(
         )
         return
     _show(found, everything=everything)
-    if plot is not None:
-        prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
+    if drawing is not None:
+        prose.print(f"Drawn against {drawing.against}: {drawing.file}", markup=False, soft_wrap=True)
 
 
-def _check_alone(*said: object) -> None:
-    """Refuse what a protocol says already."""
-    if set(said) != {None}:
-        raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
+def _say_protocol(protocol: Protocol, file: Path) -> None:
+    """What a protocol file holds, written by hand or not, and what to publish."""
+    first = f"{file}: {hypotheses(protocol.recipe.C)}, learner {protocol.plan.learner}."
+    for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol)):
+        prose.print(line, markup=False, soft_wrap=True)
+    prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,11 +269,13 @@ class Question:
     together: int | None = None  # labs that a protocol's numbers are for, where they depend on it
     noisy: bool = False  # does a protocol say nothing of noise, so that no label is inferred?
     published: str | None = None  # which of the learner's plans a protocol names
+    fingerprint: str | None = None  # of that protocol
 
 
-def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None) -> Question:
-    """What a protocol says, and what it leaves open."""
-    protocol = Protocol.read(file)
+def about_protocol(
+    protocol: Protocol, name: str, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None
+) -> Question:
+    """What a protocol says, and what it leaves open; a file's `name` stands in for its title."""
     items: Pool | None = None
     if pool is not None:
         with reading(pool) as update:
@@ -200,7 +283,7 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
     setting = protocol.setting(theta=theta, nu=nu)
     noisy = protocol.record.infers and protocol.parameter("nu") is None
     return Question(
-        title=protocol.title or file.name,
+        title=protocol.title or name,
         C=protocol.recipe.C,
         pool=items,
         setting=replace(setting, nu=setting.nu or 0.0) if noisy else setting,
@@ -211,6 +294,7 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
         nu=protocol.parameter("nu") if protocol.parameter("nu") is not None else nu,
         together=protocol.labs_most,
         published=protocol.plan.name,
+        fingerprint=protocol.fingerprint,
     )
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from replical.classes.base import Label
-from replical.classes.catalogue import KINDS, UNLISTED, numbers
+from replical.classes.catalogue import UNLISTED, numbers
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_numbers
 from replical.cli.output import notes, number, reading
-from replical.cli.wizard import ask, at_a_terminal, label_text
+from replical.cli.wizard import label_text
 from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
@@ -28,28 +26,24 @@ from replical.lab.schema import quantile_section
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
 from replical.lattice.linear import step_for
+from replical.learners.parameters import Parameter
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
-FeatureNames = Annotated[
-    str | None, typer.Option("--features", help="the columns of the class, e.g. age,dose; placeholders if left out")
-]
-FeatureFile = Annotated[
-    Path | None,
-    typer.Option("--features-from", help="a file with these columns, one a line, or CSV: feature and public low, high"),
-]
-Step = Annotated[
-    float | None,
-    typer.Option("--step", parser=number, help="class linear: edge of the lattice's cells; if left out from epsilon"),
-]
-Intercept = Annotated[
-    float | None,
-    typer.Option(
-        "--intercept", parser=number, help="class linear: a public constant as large as features are (1); 0 for none"
+# What --set takes of a class.
+CLASS_KEYS: Mapping[str, Parameter] = {
+    "bins": Parameter(name="bins", kind="count", help="with --cuts FILE:COLUMN: cuts a column (100)"),
+    "step": Parameter(
+        name="step",
+        kind="number",
+        high=float("inf"),
+        help="class linear: edge of the lattice's cells; else from epsilon",
     ),
-]
+    "intercept": Parameter(
+        name="intercept", kind="number", high=float("inf"), help="class linear: a public constant (1); 0 for none"
+    ),
+}
 _USUAL_BINS = 100  # cuts a public column
 _HEADER = 2**20  # characters in which the names of a table's columns are looked for
-_ONE_OF = "give --class SPEC or --candidates FILE, and not both"
 _QUOTED = re.compile('"(?:[^"]|"")*"')
 _WORD = re.compile(f"(?:{_QUOTED.pattern}|[^,])+")  # up to a comma outside quotes
 
@@ -63,29 +57,17 @@ class Features:
 
 
 def class_section(
-    spec: str | None,
-    candidates: str | None,
-    *,
-    cuts: str | None,
-    cuts_from: str | None,
-    bins: int | None,
-    named: Features | None,
+    spec: str | None, candidates: str | None, *, cuts: str | None, bins: int | None, named: Features | None
 ) -> tuple[dict[str, Any], str | None]:
-    """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
-    if cuts_from is not None:
-        return _quantiles(spec, cuts_from, bins), None
-    if bins is not None:
-        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
-    if cuts is not None:
-        return _scores(spec, candidates, cuts), None
+    """What the flags say, of which one is given; and the labels where a table tells them."""
     if spec is not None and candidates is not None:
-        raise BadProtocol(_ONE_OF)
-    if spec is None and candidates is None:
-        if not at_a_terminal():
-            raise BadProtocol(
-                "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
-            )
-        return ask("--candidates", None, _section_of)
+        raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
+    if cuts is not None and candidates is None:
+        return _quantiles(spec, cuts, bins), None
+    if bins is not None:
+        raise BadUsage("bins is for --cuts FILE:COLUMN; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None and candidates is not None:
+        return _scores(candidates, cuts), None
     if candidates is not None:
         return _models_section(candidates)
     if spec in UNLISTED and named is not None:
@@ -97,19 +79,15 @@ def _quantiles(spec: str | None, source: str, bins: int | None) -> dict[str, Any
     """Cuts at quantiles of public columns."""
     if spec not in CUT:
         raise BadUsage(
-            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
+            f"--cuts FILE:COLUMN makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
         )
-    file, column = file_and_column("--cuts-from", source)
+    file, column = file_and_column("--cuts", source)
     columns = [column] if spec == "thresholds" else column.split(",")
     return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
 
 
-def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:
+def _scores(candidates: str, cuts: str) -> dict[str, Any]:
     """Candidates that are scores, cut at public places."""
-    if candidates is None:
-        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
-    if spec is not None:
-        raise BadProtocol(_ONE_OF)
     path = Path(candidates)
     if _is_table(path):
         with reading(path) as update:
@@ -161,13 +139,6 @@ def _cut_or_band(word: str) -> float | list[float]:
     return ends[0] if len(ends) == 1 else ends
 
 
-def _section_of(text: str) -> tuple[dict[str, Any], str | None]:
-    """What somebody at a terminal names: a file, or a class."""
-    kind = text.partition(":")[0]
-    rules = kind in KINDS and not Path(text).exists()
-    return (_rules_section(text), None) if rules else _models_section(text)
-
-
 def _rules_section(spec: str) -> dict[str, Any]:
     kind, sizes = numbers(spec, BadProtocol)
     assert kind.section is not None, "whatever has numbers can be written as a section"
@@ -189,16 +160,16 @@ def models_section(names: Sequence[str]) -> dict[str, Any]:
     return {"kind": "table", "candidates": [{"name": name} for name in names]}
 
 
-def features_of(names: str | None, file: Path | None) -> Features | None:
-    """What the flags say; None if they say nothing."""
-    if names is not None and file is not None:
-        raise BadProtocol("give --features or --features-from, not both")
-    if names is not None:
-        listed = [name.strip() for name in names.split(",")]
-        if not all(listed):
-            raise BadProtocol(f"--features lists the columns, separated by commas, e.g. age,dose; got {names!r}")
-        return Features(listed)
-    return None if file is None else _features_file(file)
+def features_of(text: str | None) -> Features | None:
+    """What --features says: names, or a .csv or .txt file of them; None if it is left out."""
+    if text is None:
+        return None
+    if Path(text).suffix in (".csv", ".txt"):
+        return _features_file(Path(text))
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise BadProtocol(f"--features lists the columns, separated by commas, e.g. age,dose; got {text!r}")
+    return Features(names)
 
 
 def _features_file(file: Path) -> Features:
@@ -228,7 +199,7 @@ def add_features(section: dict[str, Any], features: Features | None) -> dict[str
     if features is None:
         return section
     if "features" not in section:
-        raise BadProtocol("candidates are columns by themselves: leave out --features and --features-from")
+        raise BadProtocol("candidates are columns by themselves: leave out --features")
     if len(section["features"]) != len(features.names):
         raise BadProtocol(
             f"the class looks at {len(section['features'])} features, and {len(features.names)} are named: name as many"
@@ -243,7 +214,7 @@ def lattice_keys(
     """Step and constant of a lattice; a step that nobody gives follows from `epsilon`. Other classes have neither."""
     if section["kind"] not in UNLISTED:
         if step is not None or intercept is not None:
-            raise BadProtocol("--step and --intercept are about the class linear: leave them out")
+            raise BadProtocol("step and intercept are about the class linear: leave them out")
         return {}
     constant = _INTERCEPT if intercept is None else intercept
     d = len(section["features"]) + (constant != 0)
@@ -279,17 +250,15 @@ def _weights(text: str) -> dict[str, float]:
     return found
 
 
-def labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
-    """Who takes part, and who of them signs with which key."""
-    found = {}
-    for text in keys:
-        name = next((each for each in names if text.startswith(f"{each}=")), None)
-        if name is None:
-            raise BadProtocol(f"--lab-key is NAME=FILE with the name of a lab that --lab lists, got {text!r}")
-        if name in found:
-            raise BadProtocol(f"--lab-key gives the lab {name!r} two keys: every lab has one")
-        found[name] = read_key(Path(text.removeprefix(f"{name}=")))
-    return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
+def labs_section(said: list[str]) -> dict[str, Any]:
+    """Who takes part, each as NAME or NAME=FILE, and who of them signs with which key."""
+    names, keys = [], {}
+    for text in said:
+        name, equals, file = text.partition("=")
+        names.append(name)
+        if equals:
+            keys[name] = read_key(Path(file))
+    return ({"labs": {"names": names} | ({"keys": keys} if keys else {})}) if names else {}
 
 
 def preference_section(learner: str, kind: str, said: dict[str, Any]) -> dict[str, Any]:

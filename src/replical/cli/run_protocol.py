@@ -247,7 +247,9 @@ def _use_device(device: str | None, at: str | None, pool: Path) -> None:
     if at is not None and device is not None:
         raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
     if at is not None and pool.is_file():
-        raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
+        raise BadUsage(
+            f"--cluster computes on shards, and {pool} is a table: make shards of it with replical data shard"
+        )
 
 
 def _check_private(*, private: bool, approve: bool, html: Path | None, survivors: Path | None) -> None:

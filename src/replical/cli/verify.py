@@ -276,7 +276,7 @@ def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | N
     said: dict[str, list[str]] = {}
     for content, file in zip(contents, files, strict=True):
         body, chosen = content["body"], content["body"]["hypothesis"]
-        if chosen is None or "enclosing" in body:
+        if chosen is None or "cell" in body.get("proof", {}):
             return None
         verb = "confirms" if confirms(body) else "chose"
         what = f"{verb} {chosen['description']} (hypothesis {chosen['index']})"

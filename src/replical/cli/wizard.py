@@ -13,19 +13,14 @@ import typer
 
 from replical.classes.base import Label
 from replical.cli.output import notes, number, whole
-from replical.errors import BadProtocol, ReplicalError
-from replical.learners.catalogue import LEARNERS, find
+from replical.errors import BadProtocol, BadSpec, ReplicalError, remedy
+from replical.learners.catalogue import LEARNERS, UNLISTED, find
 from replical.learners.parameters import PARAMETERS
 
 Value = TypeVar("Value")
 # One sentence each: what the number decides, and why one takes the usual one.
 WHY = {
     "--pool": "Your table: one row per item, with its id and what every model says about it.",
-    "--out": "The file to write: the protocol, which every lab gets before the first label.",
-    "--candidates": (
-        "The models to choose from: a lab's table with one column per model, or a file with one name per line; or a class "
-        "of rules, e.g. stumps:2,8."
-    ),
     "--label-values": "The labels in their public order, separated by commas; quote one that has a comma: '\"a,b\",c'.",
     "--nu": (
         "How often the best model errs, at most: 0 if one of them is never wrong, which saves labels; unknown is always "
@@ -88,6 +83,11 @@ def choices() -> list[str]:
 
 def learner_id(text: str) -> str:
     """The name of a learner that exists."""
+    if text not in LEARNERS and text not in UNLISTED and not text.startswith("boosted-") and not remedy(text):
+        raise BadSpec(
+            f"unknown learner {text!r}; take handicap, or lattice for --class linear (replical paper audit --help lists "
+            "those of the paper)"
+        )
     return find(text).id
 
 

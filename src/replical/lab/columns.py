@@ -433,7 +433,7 @@ def codes_of(column: Any, name: str, labels: tuple[Label, ...], items: BlockIds)
     if types.is_floating(column.type):
         raise BadLabel(
             f"{items.table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
-            "decide on a label for every item first, or publish cuts for scores (replical protocol new --cuts)"
+            "decide on a label for every item first, or publish cuts for scores (replical init --cuts)"
         )
     if types.is_nested(column.type):
         raise BadLabel(

@@ -230,7 +230,7 @@ class Finder:
             )
         odd = next(((name, each.why) for name, each in self._summaries.items() if each.why in WRITE), None)
         hint, write = (f" ({odd[0]!r} holds {odd[1]})", WRITE[odd[1]]) if odd else ("", WRITE[SCORES])
-        new = f"; or cut scores at public places: replical protocol new --candidates {self._table} --cuts 0.5"
+        new = f"; or cut scores at public places: replical init --candidates {self._table} --cuts 0.5"
         cut = new if odd and odd[1] == SCORES else ""
         return f"{self._table} has no column that looks like a model{hint}: {write}, then {again}{cut}"
 

@@ -167,7 +167,7 @@ def check_made(protocol: Protocol, source: Any) -> LabPool:
     if protocol.public is None:
         raise BadProtocol(
             f"the protocol's order was not made from a public table, so there is nothing to check {name} against: leave it "
-            "out, or publish an order that is made from it (replical protocol new --order-from)"
+            "out, or publish an order that is made from it (replical init --public)"
         )
     sample = read_pool(source, protocol.recipe)
     if sample.fingerprint != protocol.public:

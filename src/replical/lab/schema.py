@@ -153,7 +153,8 @@ def _check_keys(keys: Any, names: list[str]) -> None:
             raise BadProtocol(f"there is a key of {name!r:.90}, which is no lab that the protocol lists")
         if not is_public_key(key):
             raise BadProtocol(
-                f"the key of the lab {name!r} must be an Ed25519 public key as replical keys show prints it, got {key!r:.80}"
+                f"the key of the lab {name!r} must be an Ed25519 public key as replical lab keys show prints it, got "
+                f"{key!r:.80}"
             )
         if (other := owners.setdefault(key, name)) != name:
             raise BadProtocol(f"the labs {other!r} and {name!r} have one key: every lab makes its own")

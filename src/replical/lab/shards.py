@@ -36,7 +36,7 @@ from replical.lab.pool import LabPool, Progress, pool_fingerprint
 
 SCHEMA = "replical.shards/1"
 CONTENTS, IDS = "contents.json", "ids.json"
-_AGAIN = "make the shards again with replical shard"
+_AGAIN = "make the shards again with replical data shard"
 _BAND = 2**28  # bytes of packed predictions that are held at a time
 
 
@@ -46,7 +46,7 @@ def read_shards(folder: Path, recipe: Recipe) -> LabPool:
     if body["class"] != recipe.C.fingerprint:
         raise BadTable(
             f"the shards in {folder} were made for other candidates or labels than the protocol has: make them with "
-            "replical shard and this protocol"
+            "replical data shard and this protocol"
         )
     shards = _shards(folder, body, recipe)
     for shard in shards:
@@ -61,7 +61,7 @@ def _contents(folder: Path) -> dict[str, Any]:
         some = next((name for name in sorted(os.listdir(folder)) if name.endswith(".bits") or name == IDS), None)
         if some is None:
             raise BadTable(
-                f"{folder} is a folder without shards: a pool is a table, or a folder made by replical shard"
+                f"{folder} is a folder without shards: a pool is a table, or a folder made by replical data shard"
             )
         raise BadTable(f"the shards in {folder} are unfinished, there is no {CONTENTS}: remove the folder and {_AGAIN}")
     text = decode(read_bytes(path, what="the table of contents", refuse=BadTable), path, what="it", refuse=BadTable)

@@ -83,7 +83,7 @@ def read_public(path: Path) -> str:
     lines = [line.strip() for line in text.strip().splitlines()]
     key = "".join(lines[1:-1])
     if len(lines) < 3 or (lines[0], lines[-1]) != (_BEGIN, _END) or not is_public_key(key):
-        raise BadKey(f"{path} holds no Ed25519 public key: replical keys new makes one")
+        raise BadKey(f"{path} holds no Ed25519 public key: replical lab keys new makes one")
     return key
 
 
@@ -100,9 +100,9 @@ def read_private(path: Path) -> Signer:
     except TypeError as error:  # so it says that it needs a password
         raise BadKey(f"the key {path} is behind a password: write it without one, readable by you alone") from error
     except (ValueError, UnsupportedAlgorithm) as error:
-        raise BadKey(f"{path} holds no private key in PEM: replical keys new makes one") from error
+        raise BadKey(f"{path} holds no private key in PEM: replical lab keys new makes one") from error
     if not isinstance(key, Ed25519PrivateKey):
-        raise BadKey(f"{path} holds a private key of another kind than Ed25519: replical keys new makes one")
+        raise BadKey(f"{path} holds a private key of another kind than Ed25519: replical lab keys new makes one")
     return Signer(key)
 
 

@@ -151,7 +151,7 @@ class _PoolReader:
         try:
             check_room(rows, len(self._recipe.columns), len(self._recipe.C.labels))
         except ValueOutOfRange as error:
-            raise ValueOutOfRange(f"{error}, or write the table as shards with replical shard") from error
+            raise ValueOutOfRange(f"{error}, or write the table as shards with replical data shard") from error
 
     def _codes(self, block: ColumnBlock, ids: list[str]) -> list[Column]:
         labels, seen = self._recipe.C.labels, BlockIds(ids, block.start, self._name)

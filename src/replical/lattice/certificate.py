@@ -65,8 +65,8 @@ class LatticeFamily(Family):
         """What the file alone shows; there is no list, so nothing is as usual."""
         body, protocol = claim.body, claim.protocol
         yield Step("the hypothesis is a cell of the lattice", lambda: check_hypothesis(body, protocol), needed=True)
-        yield Step("the bounds along the axes are bounds", lambda: _axes(body, protocol), needed=True)
         yield Step("cell and direction are those of the hypothesis", lambda: _cell(body, protocol), needed=True)
+        yield Step("the bounds along the axes are bounds", lambda: _axes(body, protocol), needed=True)
         yield Step("cells that are left follow from the bounds", lambda: _left(body, protocol))
         yield Step("the rounds follow the plan and are possible", lambda: _rounds(body, protocol))
         yield Step("every condition is recomputed", lambda: _conditions(body, protocol))

@@ -67,7 +67,7 @@ class Models:
             content = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             unfinished = (folder / f"{FILE}.part").exists()
-            what = "was not finished: run replical candidates again" if unfinished else f"has no {FILE}"
+            what = "was not finished: run replical data candidates again" if unfinished else f"has no {FILE}"
             raise BadTable(f"the folder {folder} {what}") from error
         except (OSError, ValueError, RecursionError) as error:
             raise BadTable(f"cannot read {path}: {error}") from error

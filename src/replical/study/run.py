@@ -124,7 +124,7 @@ def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
     if study.file is None:
         return None
     file, out = (f"./{path}" if str(path).startswith("-") else str(path) for path in (study.file, folder))
-    return shlex.join(["replical", "study", file, "--out", out, *(["--quick"] if quick else [])])
+    return shlex.join(["replical", "paper", "study", file, "--out", out, *(["--quick"] if quick else [])])
 
 
 def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:

@@ -40,7 +40,7 @@ def refused(capsys, *arguments):
 def new(path, *flags, kind="linear"):
     """Write a protocol about the three features."""
     named = ["--class", kind, "--features", ",".join(FEATURES)] if kind == "linear" else ["--class", kind]
-    return ["protocol", "new", "--out", path, *named, "--label-values", "no,yes", *NUMBERS, *flags]
+    return ["init", "--out", path, *named, "--label-values", "no,yes", *NUMBERS, *flags]
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def labs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("linear")
     ranges = [f"{name},{low},{high}" for name, (low, high) in zip(FEATURES, RANGES, strict=True)]
     (folder / "features.csv").write_text("\n".join(["feature,low,high", *ranges]) + "\n")
-    flags = ["--features-from", folder / "features.csv", "--label-values", "no,yes", *NUMBERS]
-    made = ["protocol", "new", "--out", folder / "p.toml", "--class", "linear", *flags]
+    flags = ["--features", folder / "features.csv", "--label-values", "no,yes", *NUMBERS]
+    made = ["init", "--out", folder / "p.toml", "--class", "linear", *flags]
     assert main([*map(str, made)]) == 0
     for number, lab in enumerate("ab", 1):
         table = written(folder / f"{lab}.csv", columns(seed=number))
@@ -107,7 +107,7 @@ def test_a_finished_run_is_run_again_without_a_label_and_json_tells_its_cell(lab
 
 
 def test_the_rule_is_used_on_a_table_that_nobody_labelled(labs, tmp_path, capsys):
-    out = told(capsys, "apply", labs / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv")
+    out = told(capsys, "data", "apply", labs / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv")
     assert out.startswith("yes if ")
     rows = [line.rpartition(",") for line in (tmp_path / "said.csv").read_text().splitlines()]
     assert rows[0] == ("id", ",", "label")
@@ -120,7 +120,7 @@ def test_a_changed_certificate_is_not_used(labs, tmp_path, capsys):
     changed = json.loads((labs / "a.json").read_text())
     changed["body"]["proof"]["cell"][0] += 1
     (tmp_path / "a.json").write_text(json.dumps(changed, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    apply = ["apply", tmp_path / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv"]
+    apply = ["data", "apply", tmp_path / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv"]
     assert "so its rule is not used" in refused(capsys, *apply)
     assert not (tmp_path / "said.csv").exists()
 
@@ -141,7 +141,7 @@ def test_a_certificate_is_a_page(labs):
 
 
 def test_cells_that_differ_are_told_apart(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--nu", ".1", "--max-labels", "21", "--step", ".05"))
+    told(capsys, *new(tmp_path / "p.toml", "--nu", ".1", "--set", "max_labels=21", "--set", "step=.05"))
     for number, lab in enumerate("ab", 1):
         table = written(tmp_path / f"{lab}.csv", columns(60, seed=number, wrong=0.1))
         run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal"]
@@ -152,7 +152,7 @@ def test_cells_that_differ_are_told_apart(tmp_path, capsys):
 
 
 def test_where_labels_may_be_wrong_nothing_is_called_proven(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--nu", ".05", "--max-labels", "60"))
+    told(capsys, *new(tmp_path / "p.toml", "--nu", ".05", "--set", "max_labels=60"))
     table = written(tmp_path / "a.csv", columns(400, wrong=0.05))
     run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal", tmp_path / "a.db"]
     out = told(capsys, *run, "--out", tmp_path / "a.json")
@@ -164,7 +164,7 @@ def test_where_labels_may_be_wrong_nothing_is_called_proven(tmp_path, capsys):
 
 
 def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--max-labels", "30"))
+    told(capsys, *new(tmp_path / "p.toml", "--set", "max_labels=30"))
     table = columns(200) | {"dose": columns(200)["age"]}
     run = ["run", tmp_path / "p.toml", "--pool", written(tmp_path / "a.csv", table), "--journal", tmp_path / "a.db"]
     code, _, err = call(capsys, *run, "--ask", "file", "--out", tmp_path / "a.json")
@@ -177,12 +177,12 @@ def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_p
     [
         (["--learner", "handicap"], "linear", "handicap chooses from a list of hypotheses, and the class linear has none"),
         (["--learner", "lattice"], "thresholds:10", "lattice rounds directions to the cells of the class linear"),
-        (["--step", ".1"], "thresholds:10", "--step and --intercept are about the class linear"),
-        (["--step", "7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
-        (["--intercept", "-1"], "linear", "an intercept is a public constant above 0, got -1.0"),
-        (["--max-labels", "20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
+        (["--set", "step=.1"], "thresholds:10", "step and intercept are about the class linear"),
+        (["--set", "step=7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
+        (["--set", "intercept=-1"], "linear", "intercept must be a finite number of at least 0, got -1"),
+        (["--set", "max_labels=20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
         (["--features", "age,dose"], "linear:3", "the class looks at 3 features, and 2 are named"),
-        (["--batch", "4"], "linear", "lattice has no batch: leave it out"),
+        (["--set", "batch=4"], "linear", "lattice has no batch: leave it out"),
     ],
 )  # fmt: skip
 def test_what_does_not_go_with_a_lattice_is_refused_when_it_is_written(tmp_path, capsys, flags, kind, sentence):
@@ -192,17 +192,28 @@ def test_what_does_not_go_with_a_lattice_is_refused_when_it_is_written(tmp_path,
 
 def test_three_labels_are_refused(tmp_path, capsys):
     flags = ["--class", "linear:2", "--label-values", "a,b,c", *NUMBERS]
-    assert "this class tells two labels apart" in refused(
-        capsys, "protocol", "new", "--out", tmp_path / "p.toml", *flags
-    )
+    assert "this class tells two labels apart" in refused(capsys, "init", "--out", tmp_path / "p.toml", *flags)
 
 
 @pytest.mark.parametrize(
     "command",
     [
-        ["audit", "--class", "linear:3", "--learner", "cal", "--epsilon", ".1", "--pool-size", "50", "--seed", "s"],
-        ["theta", "--class", "linear:3"],
-        ["plan", "--class", "linear:3", "--epsilon", ".1"],
+        [
+            "paper",
+            "audit",
+            "--class",
+            "linear:3",
+            "--learner",
+            "cal",
+            "--epsilon",
+            ".1",
+            "--pool-size",
+            "50",
+            "--seed",
+            "s",
+        ],
+        ["paper", "theta", "--class", "linear:3"],
+        ["paper", "bill", "--class", "linear:3", "--epsilon", ".1"],
     ],
 )
 def test_commands_that_need_a_list_say_so(capsys, command):
@@ -214,7 +225,7 @@ def test_what_a_run_cannot_do_is_refused_before_the_first_label(labs, tmp_path, 
     run += ["--journal", tmp_path / "x.db", "--out", tmp_path / "x.json"]
     assert "the class linear is no list" in refused(capsys, *run, "--private", "--lab", "a")
     assert "looks at the whole pool" in refused(capsys, *run, "--measure-error", "20")
-    confirm = ["confirm", labs / "a.json", "--pool", labs / "b.csv", "--labels", f"{labs / 'b.csv'}:truth"]
+    confirm = ["lab", "confirm", labs / "a.json", "--pool", labs / "b.csv", "--labels", f"{labs / 'b.csv'}:truth"]
     sentence = refused(capsys, *confirm, "--journal", tmp_path / "c.db", "--out", tmp_path / "c.json")
     assert "are no list, and this needs a list" in sentence
 

@@ -12,7 +12,7 @@ import pytest
 from support.processes import INTERRUPTED, gone, groups, interrupt, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
-LONG = ["audit", "--class", "thresholds:100000", "--learner", "replical", "--epsilon", ".01", "--theta", "2", "--pool-size",
+LONG = ["paper", "audit", "--class", "thresholds:100000", "--learner", "replical", "--epsilon", ".01", "--theta", "2", "--pool-size",
         "exact", "--seed", "s", "--pairs", "100000", "--workers", "2"]  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_a_lost_worker_is_one_sentence(start):
 
 
 def test_a_closed_pipe_is_no_drama():
-    command = f"{sys.executable} -m replical theta --class star:5 --json | true"
+    command = f"{sys.executable} -m replical paper theta --class star:5 --json | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=60)
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr
@@ -68,7 +68,7 @@ def test_a_closed_pipe_is_no_drama():
 @pytest.mark.slow
 def test_any_encoding_will_do():
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "0"}
-    base = [sys.executable, "-m", "replical", "audit", "--class", "thresholds:9", "--learner", "cal", "--epsilon", ".3",
+    base = [sys.executable, "-m", "replical", "paper", "audit", "--class", "thresholds:9", "--learner", "cal", "--epsilon", ".3",
             "--pool-size", "50", "--pairs", "2", "--seed", "Zürich"]  # fmt: skip
     done = subprocess.run([*base, "--json"], capture_output=True, text=True, check=True, env=environment)
     assert json.loads(done.stdout)["inputs"]["seed"] == "Zürich"

@@ -31,7 +31,7 @@ from support.tables import write
 pytest.importorskip("pyarrow")
 
 PROTOCOL = Protocol.of(content("handicap", epsilon=0.3, batch=4))
-AGAIN = "make the shards again with replical shard"
+AGAIN = "make the shards again with replical data shard"
 
 
 @pytest.fixture(scope="module")

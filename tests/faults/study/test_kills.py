@@ -1,4 +1,4 @@
-"""``replical study`` killed, interrupted, out of disk, or two at a time: the same results."""
+"""``replical paper study`` killed, interrupted, out of disk, or two at a time: the same results."""
 
 import json
 import os
@@ -25,7 +25,7 @@ LONG = {**GRID, "class": [f"thresholds:{n}" for n in (50, 60, 70, 80, 90)]}
 
 
 def replical(*words, **options):
-    command = [sys.executable, "-m", "replical", "study", *map(str, words)]
+    command = [sys.executable, "-m", "replical", "paper", "study", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
 
 
@@ -74,7 +74,7 @@ def complete(folder):
 def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, until, sweep, long_tables):
     chance, out, before = random.Random(seed), tmp_path / "out", set()
     for _ in range(3):
-        process = start("study", long_file, "--out", out, "--workers", 2)
+        process = start("paper", "study", long_file, "--out", out, "--workers", 2)
         until(lambda before=before: len(set(out.glob("cells/[0-9a-f]*"))) > len(before))
         time.sleep(chance.uniform(0, 0.15))
         os.kill(process.pid, signal.SIGKILL)
@@ -91,7 +91,7 @@ def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, unt
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path, start, until):
     out = tmp_path / "out"
-    process = start("study", long_file, "--out", out, *words, "--json")
+    process = start("paper", "study", long_file, "--out", out, *words, "--json")
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
     began = time.monotonic()
     interrupt(process, times)
@@ -110,7 +110,7 @@ def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path,
 @pytest.mark.slow
 def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, start, until):
     out = tmp_path / "out"
-    process = start("study", long_file, "--out", out, *words)
+    process = start("paper", "study", long_file, "--out", out, *words)
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
     os.kill(process.pid, number)
     process.communicate(timeout=60)
@@ -120,7 +120,7 @@ def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, sta
 @pytest.mark.slow
 def test_a_worker_killed_from_outside_is_a_line_on_the_side(long_file, tmp_path, start, until, sweep, long_tables):
     out = tmp_path / "out"
-    process = start("study", long_file, "--out", out, "--workers", 2, "--json")
+    process = start("paper", "study", long_file, "--out", out, "--workers", 2, "--json")
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
     os.kill(members(process.pid, "spawn_main")[0], signal.SIGKILL)
     until(lambda: len(set(out.glob("cells/[0-9a-f]*"))) == 10)
@@ -164,7 +164,7 @@ def test_killed_at_any_moment_the_results_are_the_same_bytes(seed, long_file, tm
     assert replical(long_file, "--out", tmp_path / "whole", "--workers", "1").returncode == 0
     for number in range(8):
         words = chance.choice([["--workers", "2"], ["--workers", "1"], ["--cluster", "local:2"]])
-        process = start("study", long_file, "--out", tmp_path / "out", *words)
+        process = start("paper", "study", long_file, "--out", tmp_path / "out", *words)
         time.sleep(chance.uniform(0.2, 9))
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
@@ -176,7 +176,7 @@ def test_killed_at_any_moment_the_results_are_the_same_bytes(seed, long_file, tm
 
 @pytest.mark.slow
 def test_two_commands_at_once_in_one_folder(long_file, tmp_path, start):
-    both = [start("study", long_file, "--out", tmp_path / "out", "--workers", 1, "--json") for _ in range(2)]
+    both = [start("paper", "study", long_file, "--out", tmp_path / "out", "--workers", 1, "--json") for _ in range(2)]
     for process in both:
         shown, err = process.communicate(timeout=300)
         assert process.returncode == 0, err

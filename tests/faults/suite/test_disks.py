@@ -174,7 +174,7 @@ def test_a_read_only_disk(lab_of, tmp_path, counted):
     assert lab.path.read_bytes() == before
     lab.finish(counts)
     kept, wal = shutil.copy(lab.path, tmp_path), Path(tmp_path / f"{lab.path.name}-wal")
-    looks = [["export", kept], ["verify", lab.out, "--pool", lab.folder / "pool.csv", "--journal", kept]]
+    looks = [["journal", "export", kept], ["verify", lab.out, "--pool", lab.folder / "pool.csv", "--journal", kept]]
     for words, log in [*((each, b"") for each in looks), *((each, b"labels") for each in looks)]:
         wal.write_bytes(log)  # of a run that was killed: without it labels would be missing
         done = subprocess.run([sys.executable, "-m", "replical", *map(str, words)], capture_output=True, text=True, check=False,

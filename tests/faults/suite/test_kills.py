@@ -91,7 +91,7 @@ def test_a_confirmation(tmp_path, counted):
 
     def words(journal, out):
         files = ["--pool", tmp_path / "own.csv", "--journal", journal, "--out", out, "--truths", "0", "--margin", ".1"]
-        return [*map(str, ["confirm", tmp_path / "published.json", *files])]
+        return [*map(str, ["lab", "confirm", tmp_path / "published.json", *files])]
 
     lab = Lab(tmp_path, words, truth, tmp_path / "own.csv:truth")
     for name in ("labels from a column", "terminal"):
@@ -105,11 +105,11 @@ def test_labs_of_one_protocol(tmp_path, counted, command):
     counts = counted("kills: three labs")
     names = ["north", "south", "east"]
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
-    numbers = ["--learner", "handicap", "--epsilon", ".3", "--batch", "3", "--delta", ".2", "--rho", ".6", "--seed",
+    numbers = ["--learner", "handicap", "--epsilon", ".3", "--set", "batch=3", "--delta", ".2", "--rho", ".6", "--seed",
                "a published text"]  # fmt: skip
     source = ["--candidates", tmp_path / "candidates.txt", "--label-values", "no,yes"]
     listed = [word for name in names for word in ("--lab", name)]
-    assert command("protocol", "new", "--out", tmp_path / "p.toml", *source, *numbers, *listed)[0] == 0
+    assert command("init", "--out", tmp_path / "p.toml", *source, *numbers, *listed)[0] == 0
     labs = []
     for number, name in enumerate(names):
         truth, _ = table(tmp_path, name, items=600, seed=11 + number)

@@ -21,7 +21,7 @@ pytest.importorskip("distributed")
 
 C = Thresholds(1000)
 LEARNER = CAL(plan("cal", C, epsilon=0.1, delta=0.1, pool="finite"))
-AUDIT = ["audit", "--learner", "handicap", "--epsilon", ".2", "--rho", ".3", "--pool-size", "1000"]
+AUDIT = ["paper", "audit", "--learner", "handicap", "--epsilon", ".2", "--rho", ".3", "--pool-size", "1000"]
 AUDIT += ["--pairs", "7", "--seed", "cluster", "--json"]
 
 

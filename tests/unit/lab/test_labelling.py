@@ -384,7 +384,7 @@ def test_a_run_that_has_ended_is_not_reopened_from_beside(tmp_path):
         session.finish()
         elsewhere.refresh()
         assert elsewhere.ended
-        with pytest.raises(BadLabel, match="has ended.*replical correct"):
+        with pytest.raises(BadLabel, match="has ended.*replical journal correct"):
             elsewhere.undo(item, annotator="ann")
         journal.append([Event(kind="answer", item=item, label=0, annotator="late")])
         elsewhere.refresh()

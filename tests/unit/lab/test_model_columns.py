@@ -123,7 +123,7 @@ def test_scores_of_a_csv_file_are_told_apart_from_other_columns(tmp_path):
     """So many different texts as there are items are scores if they spell such numbers."""
     rows = [f"{number},{number / 1000},t{number}" for number in range(300)]
     (tmp_path / "t.csv").write_text("\n".join(["id,s,t", *rows]))
-    with pytest.raises(BadTable, match=r"'s' holds scores\).*replical protocol new --candidates .*t.csv --cuts 0.5"):
+    with pytest.raises(BadTable, match=r"'s' holds scores\).*replical init --candidates .*t.csv --cuts 0.5"):
         model_columns(tmp_path / "t.csv")
 
 

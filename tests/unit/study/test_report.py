@@ -328,10 +328,12 @@ def test_growth_beside_the_bounds():
 
 
 def test_command_and_listing():
-    assert "<code>replical study small.toml --out small</code>" in page([row()])
-    assert "<code>replical study small.toml --out small --quick</code>" in page([row()], facts=FACTS | {"quick": True})
-    command = {"command": "replical study x.toml --out 'a b'"}
-    assert "<code>replical study x.toml --out &#x27;a b&#x27;</code>" in page([row()], facts=command)
+    assert "<code>replical paper study small.toml --out small</code>" in page([row()])
+    assert "<code>replical paper study small.toml --out small --quick</code>" in page(
+        [row()], facts=FACTS | {"quick": True}
+    )
+    command = {"command": "replical paper study x.toml --out 'a b'"}
+    assert "<code>replical paper study x.toml --out &#x27;a b&#x27;</code>" in page([row()], facts=command)
     assert "<p>Made with python 3. Cells: 9 by replical 1. Study fingerprint: sha256:0.</p>" in page([row()])
     odd = {
         "name": NASTY + "\n\x7f\t\\ü", "notes": {"a b": [1, 2.5, True]}, "stop": {"pairs": 5}, "seed": "é",

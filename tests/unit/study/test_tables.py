@@ -54,7 +54,12 @@ def write(folder, *, pairs=20, classes=("table:preds.csv",)):
 
 def ran(folder, out, *words):
     _prepare.cache_clear()  # as in a process of its own
-    assert main(["study", str(folder / "study.toml"), "--out", str(out), "--json", *(words or ("--workers", "1"))]) == 0
+    assert (
+        main(
+            ["paper", "study", str(folder / "study.toml"), "--out", str(out), "--json", *(words or ("--workers", "1"))]
+        )
+        == 0
+    )
     return (out / "results.parquet").read_bytes()
 
 
@@ -153,7 +158,7 @@ def test_a_bad_table_is_named_where_it_was_looked_for(home, tmp_path, capsys):
         if content is not None:
             (home / name).write_bytes(content.encode("utf-8", "surrogateescape"))
         write(home, classes=[f"table:{name}"])
-        assert main(["study", "home/study.toml", "--out", str(tmp_path / "out"), "--json"]) == 2
+        assert main(["paper", "study", "home/study.toml", "--out", str(tmp_path / "out"), "--json"]) == 2
         assert message in json.loads(capsys.readouterr().out)["message"]
     assert not (tmp_path / "out").exists()
 

@@ -455,7 +455,7 @@ def open_shard(shard: Shard, told: Stamp | None = None) -> tuple[Packed, Stamp]:
             if stat.st_size != shard.bytes:
                 raise BadTable(
                     f"the shard {path} has {stat.st_size:,} bytes where {shard.bytes:,} were written: it was cut short or "
-                    "changed, so make the shards again with replical shard"
+                    "changed, so make the shards again with replical data shard"
                 )
             held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)  # nothing is written: pages stay the file's
     except OSError as error:
@@ -467,7 +467,7 @@ def open_shard(shard: Shard, told: Stamp | None = None) -> tuple[Packed, Stamp]:
         if found != shard.digest:
             raise BadTable(
                 f"the shard {path} is damaged or was changed: its checksum is not the one that was written, so make the "
-                "shards again with replical shard"
+                "shards again with replical data shard"
             )
         _trusted[key] = stamp
     bits = np.frombuffer(held, dtype=_LITTLE).astype(np.uint64, copy=False)

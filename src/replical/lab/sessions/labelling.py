@@ -309,7 +309,7 @@ class RemoteRun:
 
         def events() -> list[Event]:
             if self._done:
-                raise BadLabel("the run has ended: its labels are changed with replical correct")
+                raise BadLabel("the run has ended: its labels are changed with replical journal correct")
             if not self.ledger.may_take_back(item, annotator):
                 raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
             return [Event(kind="undo", item=item, annotator=annotator)]

@@ -146,7 +146,7 @@ class Session:
             raise BadJournal(
                 f"the run in the journal {self.journal.where} had ended with hypothesis {was} and {now} now, although no "
                 "label was corrected, taken back or skipped since: use the version of replical that made it, or give the "
-                "items that are wrong their labels with replical correct"
+                "items that are wrong their labels with replical journal correct"
             )
 
     def _record(self, events: list[Event]) -> None:

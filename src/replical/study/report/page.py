@@ -173,6 +173,7 @@ def _refused(rows: list[Row]) -> str:
 def _command(study: Study, facts: Mapping[str, Any]) -> str:
     words = [
         "replical",
+        "paper",
         "study",
         f"{study.name}.toml",
         "--out",
