@@ -18,13 +18,8 @@ OLDER = "the protocol is older than the labels"
 
 def unchecked_fields(body: Mapping[str, Any], protocol: Protocol, level: str) -> Iterator[Check]:
     """What is left to believe after a check at this `level`."""
-    return unchecked_at(level, *_file_beliefs(body, protocol))
-
-
-def unchecked_at(level: str, *checks: Check) -> Iterator[Check]:
-    """Those of them that this `level` does not show, and what no file shows."""
     depth = LEVELS.index(level)
-    for each in (*checks, *_IN_NO_FILE):
+    for each in (*_file_beliefs(body, protocol), *_IN_NO_FILE):
         if each.needs not in LEVELS or depth < LEVELS.index(each.needs):
             yield each
 

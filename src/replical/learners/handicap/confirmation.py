@@ -12,11 +12,12 @@ from typing import Annotated, Any, cast
 from msgspec import Meta, Struct, to_builtins
 
 from replical.classes.recipe import Recipe
-from replical.core.text import confidence, count
+from replical.core.text import confidence, count, plural
+from replical.learners.handicap.certificate import check_scan
 from replical.learners.handicap.confirm import Confirmation, ConfirmPlan, Outcome
 from replical.learners.handicap.proof import LABELLED
 from replical.learners.plan import Condition
-from replical.learners.proof import Belief, Claim, Family, Step, same
+from replical.learners.proof import Belief, Claim, Family, Published, Step, same
 from replical.learners.result import Result
 
 Count = Annotated[int, Meta(ge=0)]
@@ -56,7 +57,7 @@ class ConfirmFamily(Family):
         yield Step("the answer was not computed on these items", lambda: _fresh(claim))
         yield Step("what was found is what is certified", lambda: _levels(claim))
         yield Step("the opponent is a rival of the answer", lambda: _opponent(claim))
-        yield Step("labels and items looked at add up", lambda: _counts(claim))
+        yield Step("labels and items looked at add up", lambda: check_scan(claim, claim.part["unlabelled"]))
         yield Step("so many items and labels can decide this", lambda: _possible(claim))
 
     def conditions(self, claim: Claim) -> tuple[Condition, ...]:
@@ -93,18 +94,47 @@ class ConfirmFamily(Family):
 
     def verdict(self, claim: Claim) -> str:
         """What the outcome means."""
-        part, plan = claim.part, _plan(claim)
-        margin, sure = f"{float(plan.margin):g}", confidence(plan.level)
-        errs = "errs" if plan.losses is None else "loses"
-        if part["outcome"] == "undecided":
-            return f"Undecided: whether the answer {errs} at most {margin} more than the best candidate is not proven."
-        word, than = ("Confirmed", f"at most {margin} more than")
-        if part["outcome"] == "refuted":
-            word, than = ("Refuted", f"more than {margin} above")
-        return f"{word}: the answer {errs} {than} the best candidate on items like these, with confidence {sure}."
+        part, confirms = claim.part, claim.body["confirms"]
+        found = Confirmation(
+            **{name: part[name] for name in Part.__struct_fields__},
+            hypothesis=claim.body["hypothesis"]["index"],
+            margin=confirms["margin"],
+            level=confirms["level"],
+            rivals=claim.body["survivors"]["count"] - 1,
+        )
+        return outcome_words(found, claim.protocol)
 
 
 FAMILY = ConfirmFamily()
+
+
+def outcome_words(found: Confirmation, protocol: Published) -> str:
+    """The outcome, against whom, and what would help."""
+
+    def named(h: int | None) -> str:
+        assert h is not None, "somebody is not done"
+        return f"{protocol.recipe.describe(h)} (hypothesis {h})"
+
+    name, errors = named(found.hypothesis), protocol.recipe.losses is None
+    errs, margin, most = "errs" if errors else "loses", f"{found.margin:g}", protocol.plan.max_labels
+    sure = f"the best candidate on items like this pool's, with confidence {confidence(found.level)}"
+    if found.outcome == "confirmed":
+        return f"Confirmed: {name} {errs} at most {margin} more than {sure}."
+    if found.outcome == "refuted":
+        return f"Refuted: {name} {errs} more than {margin} above {sure}. It lost to {named(found.against)}."
+    if found.unlabelled > found.asked:
+        return (
+            f"Undecided: {count(found.unlabelled, 'item')} on which candidates differ could not be labelled, and only "
+            f"{found.asked} {plural(found.asked, 'was', 'were')}. What helps: items that somebody can label."
+        )
+    end, helps = "the pool was used up", "a larger pool, with a journal of its own"
+    if most is not None and found.asked >= most:
+        end, helps = f"the budget of {count(most, 'label')} was spent", "a larger budget, with the same journal"
+    return (
+        f"Undecided: {end}. {count(found.rivals, 'other candidate')} may still be better by more than {margin}; of these "
+        f"{named(found.against)} has the {'fewest errors' if errors else 'least loss'}. What helps: {helps}; or a larger "
+        "margin."
+    )
 
 
 def _plan(claim: Claim) -> ConfirmPlan:
@@ -139,21 +169,6 @@ def _opponent(claim: Claim) -> str | None:
     if against == h:
         return "the answer is no rival of itself"
     return None if against in claim.survivors else f"hypothesis {against} is not among the rivals that are left"
-
-
-def _counts(claim: Claim) -> str | None:
-    """Labels, skips and items looked at add up."""
-    part, body = claim.part, claim.body
-    labels, items = body["labels"], body["pool"]["items"]
-    if part["asked"] != labels["asked"]:
-        return "the labels asked do not add up"
-    if not part["asked"] + part["unlabelled"] <= part["scanned"] <= items:
-        return "more items were asked than looked at, or more looked at than there are"
-    if sum(each["scanned"] for each in claim.rounds) > part["scanned"]:
-        return "the rounds look at more items than were looked at"
-    if labels["answered"] + labels["skipped"] > part["scanned"]:
-        return "more items were answered and skipped than were looked at"
-    return "more items could not be labelled than were skipped" if part["unlabelled"] > labels["skipped"] else None
 
 
 def _possible(claim: Claim) -> str | None:
