@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -114,22 +114,19 @@ def confirm_command(
     with Journal(journal) as lab_journal:
         done = run(protocol, lab, labelling, lab_journal, annotator=annotator, out=out)
         proof, before = None if done.open else done.result.proof, labelling.before
-        payload = {"schema": "replical.confirm/1", "status": "pending", "outcome": None, "labels": done.session.counts}
-        payload |= {
-            "hypothesis": {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
-        }
-        payload |= protocol.parts | ({} if labelling.forecast is None else {"forecast": asdict(labelling.forecast)})
-        if not isinstance(proof, Confirmation):
+        h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
+        payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}
+        payload |= {"protocol_fingerprint": protocol.fingerprint, "labels": done.session.counts}
+        payload |= {} if labelling.forecast is None else {"forecast": asdict(labelling.forecast)}
+        if not isinstance(proof, Confirmation) or done.certificate is None:
             if not as_json:
                 return say_pending(done.session, labelling.batch)
             waits = None if labelling.batch is None else str(labelling.batch)
-            answer(payload | {"pending": len(done.open), "batch": waits})
+            payload |= {"status": "pending", "outcome": None, "pending": len(done.open), "batch": waits}
+            answer(payload)
             return PENDING
-        if as_json and done.certificate is not None:
-            keys = ("hypothesis", "proof", "protocol_fingerprint")
-            payload |= {"status": "done", "outcome": proof.outcome} | {
-                key: done.certificate["body"][key] for key in keys
-            }
+        if as_json:
+            payload |= {"status": "done", "outcome": proof.outcome, "proof": done.certificate["body"]["proof"]}
             answer(payload | {"journal": lab_journal.where, "confirmation": str(out)})
         else:
             for sentence in _outcome_words(done.session, proof):

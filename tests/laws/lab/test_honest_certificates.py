@@ -104,7 +104,7 @@ def confirmed(draw):
     batch = draw(st.sampled_from([1, 2, 5]))
     numbers = {"margin": draw(st.sampled_from([0.01, 0.1, 0.3, 0.8])), "level": draw(st.sampled_from([0.05, 0.4]))}
     numbers |= {"batch": batch, "max_labels": draw(st.sampled_from([None, batch, 60]))}
-    protocol = Protocol.of(said).confirming(draw(st.integers(0, 5)), SOURCE | numbers)
+    protocol = Protocol.of(said).confirming(draw(st.integers(0, 4)), SOURCE | numbers)
     return protocol, columns, {"skips": draw(st.sampled_from([0, 1, 5])), "corrects": draw(st.sampled_from([0, 1]))}
 
 

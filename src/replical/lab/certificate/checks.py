@@ -401,7 +401,9 @@ def list_steps(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Step]:
     """What the file alone shows of a run on a list, whatever its learner."""
     yield Step("survivors are a set of hypotheses", lambda: check_sets(body, protocol), needed=True)
     yield Step("the hypothesis is one of the class", lambda: check_hypothesis(body, protocol), needed=True)
-    yield Step("the winner is first in the shared order", lambda: check_winner(body, protocol))
+    by_labels = decided_by_labels(body, protocol)
+    name = "the answer is among the survivors" if by_labels else "the winner is first in the shared order"
+    yield Step(name, lambda: check_winner(body, protocol))
     yield Step("the rounds follow the plan and are possible", lambda: check_rounds(body, protocol))
     yield Step("every condition is recomputed", lambda: check_conditions(body, protocol), needed=True)
 
