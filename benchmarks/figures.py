@@ -24,10 +24,10 @@ import cluster
 import cost_of_replicability
 import theorem
 import which_learner
+from bills_figure import bills_picture
 
 from replical.learners.plan import Setting
 from replical.study.pictures.style import save
-from replical.study.pictures.theory import bills_picture
 
 HERE = Path(__file__).parents[1] / "docs" / "explanation" / "figures"
 BILLS = {"epsilon": ("epsilon", None), "rho": ("rho", None), "class": ("class", None), "noise": ("rho", 0.02)}

@@ -33,7 +33,7 @@ from replical.core.kernels import torch_device as device
 from replical.core.kernels import torch_kernels as torch_pairs
 from replical.core.kernels import torch_kernels as torch_signs
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, disagreement, tallies
+from replical.core.kernels.matrices import add_wrong, tallies
 from replical.core.kernels.signs import signs
 from replical.core.parallel import cores
 from replical.core.randomness import PrivateRandomness, SharedRandomness
@@ -227,7 +227,7 @@ def coefficient(n: int) -> Iterator[Row]:
 
 
 def table(planes: Any, n: int) -> Iterator[Row]:
-    """What a version space asks of all n candidates on all items: where they disagree, who errs, who votes for what."""
+    """What a version space asks of all n candidates on all items: who errs, who votes for what."""
     items, everyone = planes.shape[1], Columns(np.arange(n), n)
     size, every = f"{n:,} x {items:,}", np.arange(items)
     part = max(1, items // 2_000)
@@ -235,7 +235,6 @@ def table(planes: Any, n: int) -> Iterator[Row]:
     generator = np.random.default_rng(0)
     truth = generator.integers(2, size=items)
     asked = generator.integers(items, size=min(1_000, items))
-    half = Columns(np.arange(0, n, 2), n)
     fresh = planes.copy()
     copied = once(lambda: (device.hold(fresh), _wait(device.pytorch())))  # and forgotten with `fresh`
     print(f"(copying the table to the card: {copied:.3f} s, once)", flush=True)
@@ -246,8 +245,6 @@ def table(planes: Any, n: int) -> Iterator[Row]:
         return sums[:n]
 
     cases: list[tuple[str, Callable[[Any], Any], bool]] = [
-        ("disagreement of everyone", lambda rows: disagreement(planes, rows, everyone), True),
-        ("disagreement of every second candidate", lambda rows: disagreement(planes, rows, half), True),
         ("votes of everyone", lambda rows: tallies(planes, rows, everyone, 2), True),
         ("errors of everyone, a label an item", lambda rows: errors(rows, truth[rows]), False),
     ]

@@ -219,7 +219,7 @@ def test_contrast(window, site, dark):
     window.looks(dark=dark)
     url, _ = site(shown=EVERYTHING)
     window.open(url)
-    window.until("return document.querySelector('#mass').innerText")
+    window.until("return document.querySelector('#count').innerText")
     assert window.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
     assert too_faint(window) == []
     window.start(url)
@@ -275,7 +275,7 @@ def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
     url, _ = site(shown={"sound": "a sound.wav"})
     scale = size.get("scale", 1)
     window.open(url)
-    window.until("return document.querySelector('#mass').innerText")
+    window.until("return document.querySelector('#count').innerText")
     window.key("Tab")  # frames are for those who use keys
     for selector in ("#rules summary", "#rules a", "#name", "#who button"):
         window.run("document.querySelector(arguments[0]).focus()", selector)
@@ -363,7 +363,7 @@ def test_layout(window, site, size):
     url, _ = site(("no" * 60, "yes"), HUGE, title="T" * 200)
     wide = "return [document.documentElement.scrollWidth, innerWidth]"
     window.open(url)
-    window.until("return document.querySelector('#mass').innerText")
+    window.until("return document.querySelector('#count').innerText")
     width, most = window.run(wide)
     assert width <= most
     assert window.run(TARGETS) == []
@@ -410,7 +410,7 @@ def test_less_motion(window, site):
 def test_names_roles_and_landmarks(window, site):
     """What a screen reader hears of the page."""
     window.looks()
-    url, desk = site(shown=EVERYTHING)
+    url, _ = site(shown=EVERYTHING)
     item = window.start(url)
     names = window.names()
     assert window.run("return document.documentElement.lang") == "en"
@@ -419,40 +419,10 @@ def test_names_roles_and_landmarks(window, site):
     roles |= {("button", name) for name in ("no", "yes", "I cannot say", "Take back")}
     assert roles | {("image", f"picture of item {item.removeprefix('Item ')}")} <= set(names)
     assert any(role == "checkbox" and "Keys: 1 2 for the labels" in name for role, name in names)
-    now = f"{100 * desk.session.mass:.0f}%"
-    assert window.text("#mass") == f"{now} of items in dispute"
     assert window.text("#count") == "0 items labelled, 3 waiting for a label"
     assert window.run("return document.querySelectorAll('[aria-live], [role=status], [role=alert]').length") == 1
     assert window.run("return document.querySelector('#choices button').getAttribute('aria-keyshortcuts')") == "1"
     assert window.run("return document.querySelector('#item').getAttribute('aria-describedby')") == "fields"
-
-
-@pytest.mark.slow
-def test_the_plot_comes_when_there_is_something_to_see(window, site):
-    """A level line looks like an empty box; once the disagreement has moved, eye and ear are told what the line is."""
-    window.looks()
-    url, desk = site(learner={"max_labels": 40})
-    item = window.start(url)
-    about = "Share of items on which the remaining candidates still disagree"
-    drawn = "return document.querySelector('#plot').getBoundingClientRect().width"
-    title = "return document.querySelector('#plot title').textContent === arguments[0]"
-    assert window.run("return document.querySelector('#mass').title") == about
-    assert window.text("#count") == "0 items labelled, at most 40 more"
-    window.key("1")
-    window.item(item)
-    assert window.text("#count") == "1 item labelled, at most 39 more"
-    for masses, now, then, width in (
-        ([0.8, 0.8, 0.8], "80%", "80%", 0),
-        ([0.8, 0.7], "70%", "80%", 0),
-        ([0.0, 0.0], "0.0%", "0.0%", 0),
-        ([0.8, 0.7, 0.04], "4.0%", "80%", 120),
-    ):
-        desk.masses[:] = enumerate(masses)
-        told = f"{about}: {now} now, {then} at first"
-        window.until(title, told)
-        assert window.run(drawn) == width
-        assert (("image", told) in window.names()) == (width > 0)
-    assert too_faint(window) == []
 
 
 def test_tab_follows_the_reading_order(window, site):

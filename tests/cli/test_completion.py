@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from replical.cli import commands as completion
 from replical.cli import main
 from replical.cli.commands import COMMANDS, GROUPS, load
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 ASKED = "_REPLICAL_COMPLETE"
 WORDS = {"bash": "COMP_WORDS", "zsh": "_TYPER_COMPLETE_ARGS", "fish": "_TYPER_COMPLETE_ARGS"}

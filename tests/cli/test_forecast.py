@@ -51,20 +51,17 @@ def folder(tmp_path, monkeypatch):
 RUN = ["run", "p.toml", "--pool", "pool.csv", "--journal", "a.db", "--out", "a.json"]
 
 
-def test_plan_forecasts_handicap_and_what_changes_would_do(folder, capsys):
+def test_plan_forecasts_handicap(folder, capsys):
     assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    found, old = told["forecast"], told["prediction"]
-    assert found["method"] == old["method"] == "votes"
+    found = told["forecast"]
+    assert found["method"] == "votes"
     assert found["labels_low"] <= found["labels_median"] <= found["labels_high"]
-    assert (found["certified"], found["differ"]) == (old["certified_fraction"], old["disagreement_mean"])
+    assert 0 <= found["certified"] <= 1
     assert found["differ"] <= found["differ_high"]
-    for row in found["trade_off"]:
-        assert {"change", "epsilon", "labels_median", "certified", "differ"} == set(row)
     assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Forecast from the unlabelled items" in shown
-    assert "as published" in shown
     assert "which cannot show that most candidates share a mistake" in shown
     assert "0.000" not in shown
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replical.cli import demo, init, wizard
+from replical.cli import demo
 from replical.lab.protocol import Protocol
 from support.lab import world
 
@@ -129,25 +129,6 @@ def test_flags_are_taken(table, command):
     assert (protocol.content["learner"], protocol.content["seed"], protocol.title) == (learner, "drawn now", "Mine")
     assert protocol.content["labels"]["values"] == ["yes", "no"]
     assert len(protocol.recipe.C) == 5
-
-
-def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monkeypatch):
-    asked = []
-
-    def prompt(what, *, default, err):
-        asked.append(what)
-        return {"pool": "mine.parquet", "epsilon": "0.2"}.get(what, default)
-
-    for module in (wizard, init):
-        monkeypatch.setattr(module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(wizard.typer, "prompt", prompt)
-    code, _, err = command("init")
-    assert code == 0, err
-    assert asked == ["pool", "seed", "public", "nu", "learner", "epsilon", "delta", "rho"]
-    for flag in asked:
-        assert wizard.WHY[f"--{flag}"].split(":")[0] in " ".join(err.split())
-    assert "handicap: proves its answer whatever the models' errors are" in err
-    assert Protocol.read(Path("protocol.toml")).content["learner"]["epsilon"] == 0.2
 
 
 @pytest.mark.parametrize(

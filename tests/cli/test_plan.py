@@ -69,24 +69,8 @@ def test_several_labs(capsys):
     assert "All 5 labs agree with probability at least 0.6; publish rho = 0.025" in found["reading"]
 
 
-@pytest.mark.parametrize("against", ["epsilon", "rho", "class", "theta"])
-def test_the_comparison_as_a_picture(capsys, tmp_path, against):
-    pytest.importorskip("matplotlib")
-    file = tmp_path / "bills.svg"
-    told(capsys, "--plot", file, "--against", against)
-    drawn = file.read_text()
-    assert drawn.count("<path") > 14
-    assert "<svg" in drawn
-    first = file.read_bytes()
-    told(capsys, "--plot", file, "--against", against, "--nu", ".02")
-    assert file.read_bytes() != first
-
-
 BAD = [
     (["--labs", "1"], "labs must be a whole number of at least 2, got 1"),
-    (["--plot", "bills.gif"], "a figure is written as .svg, .png, .pdf, got 'bills.gif'"),
-    (["--plot", "bills.svg", "--against", "time"], "bills are drawn against epsilon, rho, class, theta"),
-    (["--plot", "nowhere/bills.svg"], "cannot write the figure nowhere/bills.svg"),
     (["--rho", "0"], "rho must be in (0, 1)"),
     (["--nu", ".5"], "nu must be in [0, 0.5)"),
     (["--theta", ".5"], "theta must be a finite number of at least 1"),

@@ -1,20 +1,16 @@
 """``replical init`` without a table: protocols from flags, shown with their fingerprints by ``replical plan``."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 import types
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.cli import init, main, wizard
+from replical.cli import main, protocol_sections
 from replical.lab.protocol import Protocol
 
 NEW = {
@@ -68,84 +64,6 @@ def test_the_rest_has_defaults_where_nobody_can_be_asked(new):
     assert "The seed was drawn now; best is a text that was drawn in public: --seed." in done.out
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    """Somebody at a terminal, who replies from a dictionary, one reply after the other, and else takes the default."""
-
-    def sits(replies):
-        asked = []
-
-        def prompt(what, *, default, err):
-            assert err  # standard output is for the answer
-            asked.append((what, default))
-            return replies[what].pop(0) if replies.get(what) else default
-
-        for module in (wizard, init):
-            monkeypatch.setattr(module, "at_a_terminal", lambda: True)
-        monkeypatch.setattr(wizard.typer, "prompt", prompt)
-        return asked
-
-    return sits
-
-
-def test_at_a_terminal_what_is_missing_is_asked_for(new, terminal):
-    """And only what is missing."""
-    asked = terminal({"rho": ["0.25"], "label values": ["a,b"]})
-    done = new({"--rho": None, "--label-values": None})
-    assert done.code == 0
-    assert sorted(asked) == [("label values", None), ("nu", "unknown"), ("rho", "0.1")]
-    assert (done.wrote["learner"]["rho"], done.wrote["labels"]["values"]) == (0.25, ["a", "b"])
-    asked.clear()
-    Path("names.txt").write_text("a\nb\n")
-    done = new({"--class": None, "--candidates": "names.txt", "--learner": None}, "--force")
-    assert sorted(asked) == [("learner", "handicap"), ("nu", "unknown")]
-    assert done.wrote["learner"]["name"] == "handicap"
-
-
-def test_at_a_terminal_what_cannot_be_used_is_asked_again(new, terminal):
-    replies = {
-        "rho": ["lots", "2", "0.2"],
-        "label values": ["yes", '"a,b', '"a,b",c'],
-        "learner": ["forest", "a2"],
-    }
-    asked = terminal(replies)
-    Path("names.txt").write_text("m1\nm2\n")
-    done = new({"--rho": None, "--label-values": None, "--class": None, "--candidates": "names.txt", "--learner": None})
-    assert done.code == 0, done.err
-    assert done.wrote["labels"]["values"] == ["a,b", "c"]
-    assert (done.wrote["learner"]["rho"], done.wrote["learner"]["name"]) == (0.2, "a2")
-    assert [what for what, _ in asked].count("rho") == 3
-    for why in ("'lots' is not a number", "rho must be in (0, 1), got 2", "a quote that does not end", "'forest'"):
-        assert why in done.err
-
-
-def write_twelve_models(folder):
-    pytest.importorskip("pyarrow")
-    names = [f"m{number}" for number in range(12)]
-    rows = [",".join([f"i{n}", *("yes" if (n + k) % 3 else "no" for k in range(12))]) for n in range(20)]
-    (folder / "mine.csv").write_text("\n".join([",".join(["id", *names]), *rows]) + "\n")
-    return names
-
-
-def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tmp_path):
-    """Twelve models, every question answered with return; a name that is no file is asked again."""
-    names = write_twelve_models(tmp_path)
-    asked = terminal({"pool": ["nowhere.csv", "mine.csv"], "nu": ["0.1"]})
-    done = new(dict.fromkeys(NEW))
-    assert done.code == 0, done.err
-    assert [each["name"] for each in done.wrote["class"]["candidates"]] == names
-    assert done.wrote["labels"]["values"] == ["no", "yes"]
-    assert (done.wrote["learner"], len(done.wrote["seed"])) == (
-        {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1},
-        32,
-    )
-    assert [what for what, _ in asked] == [
-        "pool", "pool", "seed", "public", "nu", "learner", "epsilon", "delta", "rho",
-    ]  # fmt: skip
-    assert "there is no file nowhere.csv" in done.err
-    assert "  nu left out       how often the best model errs; this learner does without" in done.out
-
-
 def test_a_table_in_place_of_a_list_tells_models_and_labels(new, tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "mine.csv").write_text('id,m1,m2,label\n1,"a,b",c,c\n2,c,c,c\n')
@@ -180,7 +98,7 @@ def test_scores_are_cut_where_a_table_holds_them(new, tmp_path):
 @settings(max_examples=50)
 def test_any_labels_can_be_spelled_in_one_flag(words):
     expected = tuple(map(int, words)) if all(re.fullmatch("-?[0-9]{1,18}", word) for word in words) else tuple(words)
-    assert wizard.label_values(wizard.label_text(tuple(words))) == expected
+    assert protocol_sections.label_values(protocol_sections.label_text(tuple(words))) == expected
 
 
 @pytest.mark.parametrize("text", ['"a,b",c', '"a,b", c', 'c,"a,b"', '"say ""no""",c'])
@@ -220,10 +138,6 @@ def test_a_new_protocol_says_what_was_asked_for(new):
         "next": [],
     }
     assert again.err == ""
-
-
-def test_kappa_may_be_epsilon(new):
-    assert new({"--learner": "a2", "--set": "kappa=0.1"}).wrote["learner"]["kappa"] == 0.1
 
 
 def test_nu_is_written_where_the_learner_needs_it(new):
@@ -512,7 +426,6 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
             "--cuts is not about the models of a table: leave out",
         ),
         ({"--pool": "names.csv"}, "--class is not about the models of a table: leave out --class, or --pool"),
-        ({"--learner": "a2", "--set": "kappa=0.11"}, "kappa must be at most epsilon = 0.1, got 0.11"),
         ({"--colour": "blue"}, "No such option: --colour"),
     ],
 )
@@ -540,26 +453,3 @@ def test_names_of_files_that_are_too_much(new):
     words = [word for pair in NEW.items() for word in pair]
     assert main(["init", "--out", "p" * 300, *words]) == 2
     assert main(["verify", "p" * 300]) == 2
-
-
-@pytest.mark.slow
-def test_a_real_terminal_is_asked_and_shown_the_reasons(tmp_path):
-    """Twelve own models at a pseudo-terminal: a wrong reply, a right one, and return for everything else."""
-    pty = pytest.importorskip("pty")
-    write_twelve_models(tmp_path)
-    person, terminal = pty.openpty()
-    words = [sys.executable, "-m", "replical", "init"]
-    with subprocess.Popen(words, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal) as running:
-        os.close(terminal)
-        os.write(person, b"nowhere.csv\nmine.csv\n" + b"\n" * 7)
-        shown = b""
-        while True:
-            try:
-                shown += os.read(person, 4096)
-            except OSError:  # nobody writes there any more
-                break
-    os.close(person)
-    assert running.returncode == 0, shown.decode()
-    assert b"Wrote protocol.toml: 12 hypotheses, learner handicap" in shown
-    assert b"nowhere.csv" in shown
-    assert Protocol.read(tmp_path / "protocol.toml").content["labels"]["values"] == ["no", "yes"]

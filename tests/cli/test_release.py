@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from replical.bounds.release import Selection
 from replical.lab import release as releases
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, string_of, vote_of, write_vote
@@ -322,65 +321,3 @@ def test_other_bad_input_is_refused(curator):
     assert "cannot read the vote missing.json: No such file" in curator.refused("missing.json")
     Path("torn.json").write_text("{")
     assert "torn.json is no vote: it is not valid JSON" in curator.refused("torn.json")
-
-
-# ---- what to expect ----
-
-
-def test_plan_says_how_likely_the_release_is_right(command):
-    words = ["paper", "bill", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private"]
-    code, out, _ = command(*words, "--learner", "handicap", "--json")
-    told = json.loads(out)["release"]
-    assert code == 0
-    assert (told["labs"], told["epsilon"], told["enough"]) == (20, 1.0, 10)
-    assert 0 < told["misses"] < 1e-4
-    _, out, _ = command(*words, "--learner", "handicap")
-    said = " ".join(out.split())
-    assert (
-        "A private release with epsilon 1, if 20 labs run handicap, are certified and vote: it is the ideal answer"
-        in said
-    )
-    assert "with probability at least 0.999. For 0.95 it takes 10 labs." in said
-    _, out, _ = command(*words, "--learner", "replicable-erm", "--release-epsilon", ".5", "--nobody", "5")
-    assert "the string's commonest answer with probability at least 0." in " ".join(out.split())
-    assert json.loads(command(*words[:-1], "--learner", "handicap", "--json")[1])["release"] is None
-
-
-def test_plan_knows_what_is_promised_of_a_lab_and_of_a_pair(command):
-    """Certified labs miss the ideal answer with probability β each; of the paper's nothing is known of a lab alone."""
-    words = ["paper", "bill", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private", "--json"]
-    found = {
-        learner: json.loads(command(*words, "--learner", learner, *more)[1])["release"]
-        for learner, more in [("handicap", ()), ("replica2", ("--nu", ".02", "--theta", "2"))]
-    }
-    selection = Selection(n=1000, epsilon=1.0)
-    lost = selection.per_lab(0.1 / 20, 20)
-    assert found["handicap"]["misses"] == pytest.approx(lost, abs=1e-12)
-    assert found["handicap"]["apart"] == pytest.approx(2 * lost, abs=1e-12)
-    assert found["replica2"]["misses"] == pytest.approx(selection.per_pair(0.1, 20))
-
-
-def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
-    """β = min(δ, ρ/K) with the protocol's own K, however many vote."""
-    found = {}
-    for K in (2, 20):
-        file = tmp_path / f"{K}.toml"
-        file.write_text(Protocol.of(content(delta=0.5, rho=0.2, labs=K)).toml())
-        found[K] = json.loads(command("plan", file, "--private", "--labs", "6", "--json")[1])["release"]["misses"]
-    selection = Selection(n=6, epsilon=1.0)
-    assert found == {K: pytest.approx(selection.per_lab(0.2 / K, 6), rel=1e-9) for K in (2, 20)}
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--release-epsilon", "1"], "are about a private release: give --private too"),
-        (["--private", "--release-epsilon", "0"], "must be above 0 and at most 20, got 0"),
-        (["--private", "--nobody", "0"], "nobody must be a whole number of at least 1, got 0"),
-        (["--private", "--learner", "cal"], "cal promises nothing about a release: name the learner handicap"),
-    ],
-)
-def test_bad_input_of_plan_is_one_sentence(command, words, message):
-    code, _, err = command("paper", "bill", "--class", "thresholds:100", "--epsilon", ".1", *words)
-    assert code == 2
-    assert message in " ".join(err.split())

@@ -1,7 +1,5 @@
 """``replical paper theta``: known answers, pools, and one sentence for bad input."""
 
-import sys
-
 import pytest
 
 from support.commands import answer, answered, replical
@@ -31,37 +29,6 @@ def test_what_a_pool_says_about_its_population(command, tmp_path):
     code, out, _ = command("paper", "theta", "--class", "star:6", "--pool", file, "--r0", ".5")
     assert code == 0
     assert "theta of the population at radii from 0.5 on is at most 2, with 95% confidence" in " ".join(out.split())
-
-
-def test_the_curve_as_a_picture(command, tmp_path):
-    pytest.importorskip("matplotlib")
-    file, pool = tmp_path / "theta.svg", tmp_path / "pool.csv"
-    code, out, _ = command("paper", "theta", "--class", "intervals:12", "--centre", 40, "--plot", file)
-    assert (code, out.splitlines()[-1]) == (0, f"Drawn: {file}")
-    first = file.read_bytes()
-    assert b"<svg" in first
-    pool.write_text("x\n" + "".join(f"{i % 12}\n" for i in range(240)))
-    assert command("paper", "theta", "--class", "intervals:12", "--pool", pool, "--r0", ".2", "--plot", file)[0] == 0
-    assert file.read_bytes() != first
-
-
-def test_a_picture_that_cannot_be(command, tmp_path, monkeypatch):
-    pool = tmp_path / "pool.svg"
-    pool.write_text("x\n1\n2\n")
-    for words, message in (
-        (["--plot", tmp_path / "theta.gif"], "a figure is written as .svg, .png, .pdf, got 'theta.gif'"),
-        (["--plot", tmp_path / "nowhere" / "theta.svg"], "there is no folder"),
-        (["--pool", pool, "--plot", pool], "is also --pool, and would replace it"),
-        (["--class", "thresholds:1", "--plot", tmp_path / "theta.svg"], "nobody differs from hypothesis 0"),
-    ):
-        code, out, err = command("paper", "theta", "--class", "thresholds:8", *words)
-        assert (code, out) == (2, "")
-        assert message in err
-    assert pool.read_text() == "x\n1\n2\n"
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    code, _, err = command("paper", "theta", "--class", "thresholds:8", "--plot", tmp_path / "theta.svg")
-    assert code == 2
-    assert "figures need matplotlib: install it with pip install 'replical[plot]'" in err
 
 
 @pytest.mark.parametrize(

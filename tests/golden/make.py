@@ -22,9 +22,11 @@ from replical import (
     learn,
     plan,
 )
-from replical.learners.catalogue import LEARNERS, find
+from replical.learners.catalogue import find, of_lists
 from replical.learners.paper.boosting import BoostedResult
 from replical.learners.planning import learner_for
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 HERE = Path(__file__).parent
 SEEDS = ["", "replical", "Zürich", "seed with\nnewline", "7 / pair 0"]

@@ -168,7 +168,6 @@ def _lists(folder):
     rows = {
         "listed.csv": [["name", "weight"], *([name, ""] for name in names)],
         "weights.csv": [["candidate", "weight"], *([name, number + 0.5] for number, name in enumerate(names))],
-        "law.csv": [["0", "1"], *([1 - p / 4, p / 4] for p in range(4))],
         "items.csv": [["x"], *([number / 2] for number in range(8))],
         "spec.csv": [names[:3], ["no", "yes", "no"], ["yes", "yes", "no"], ["no", "no", "yes"]],
         "answers-a.csv": [

@@ -253,16 +253,13 @@ def _prior(weights, prefer):
     read_prior(PredictionTable([f"m{c}" for c in range(CANDIDATES)]), weights, prefer)
 
 
-def read_law(path, folder):
-    """Probabilities of labels, and a table of items of a small class."""
+def read_feature_items(path, folder):
+    """A table of items of a small class."""
     from replical.classes.thresholds import Thresholds
-    from replical.cli.inputs import items_from, read_law
+    from replical.cli.inputs import items_from
     from replical.core.randomness import PrivateRandomness
 
-    C = Thresholds(5)
-    if path.name.startswith("law"):
-        return accepted(lambda: read_law(C, None, path))
-    return accepted(lambda: items_from(C, path, PrivateRandomness.simulated("fuzz")))
+    return accepted(lambda: items_from(Thresholds(5), path, PrivateRandomness.simulated("fuzz")))
 
 
 def read_spec(path, folder):
@@ -292,8 +289,7 @@ FORMATS = {
     "label studio": Format(kind="json", pattern="answers-*.json", read=read_answers),
     "weights": Format(kind="bytes", pattern="weights.csv", read=read_weights),
     "order": Format(kind="bytes", pattern="order.txt", read=read_order),
-    "law": Format(kind="bytes", pattern="law*.csv", read=read_law),
-    "items": Format(kind="bytes", pattern="items*.csv", read=read_law),
+    "items": Format(kind="bytes", pattern="items*.csv", read=read_feature_items),
     "spec": Format(kind="bytes", pattern="spec*.csv", read=read_spec),
 }
 

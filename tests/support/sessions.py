@@ -4,7 +4,6 @@
 LEARNERS = {
     "erm": {"name": "erm", "k_final": 20},
     "cal": {"name": "cal"},
-    "cal-halving": {"name": "cal", "query": "halving"},
     "cal-rounds": {"name": "cal-rounds", "theta": 2.0, "k_loop": 4},
     "a2": {"name": "a2"},
     "a2-batch": {"name": "a2", "batch": 5},
@@ -22,9 +21,6 @@ LEARNERS = {
         **{"plan": "paper", "theta": 1.0, "nu": 0.01, "k_loop": 3, "k_final": 4, "strings": 3, "runs": 3},
     },
 }
-
-
-HALVING = ("cal-halving",)  # choose items instead of scanning them
 
 
 def figures(result):

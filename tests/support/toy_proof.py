@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from msgspec import Struct, to_builtins
 
@@ -41,7 +42,7 @@ class LeadProof:
     lead: int
     certified: bool
     rho_proven = 0.25
-    rho_predicted = outcome = scanned = answer_error = None
+    outcome = scanned = answer_error = None
 
     @property
     def verdict(self):
@@ -65,9 +66,10 @@ class Lead:
         return Result(hypothesis=h, unrounded=h, V=left, conditions=conditions, proof=proof)
 
 
-class Part(Struct, tag_field="family", tag="lead", forbid_unknown_fields=True):
+class Part(Struct, forbid_unknown_fields=True):
     """What is published."""
 
+    family: Literal["lead"]
     lead: int
 
 
@@ -77,7 +79,7 @@ class LeadFamily(Family):
     Part = Part
 
     def part_of(self, result, recipe):
-        return to_builtins(Part(lead=result.proof.lead))
+        return to_builtins(Part(family="lead", lead=result.proof.lead))
 
     def steps(self, claim, usual):
         yield from usual

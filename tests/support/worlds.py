@@ -46,7 +46,6 @@ SIZES = {
     "replical-tight": ("replical", {"k_loop": 40, "k_final": 400}),
     "replica2-paper": ("replica2", {"theta": 1.0, "nu": 0.01, "name": "paper", "k_loop": 60, "k_final": 80}),
     "replica2-tight": ("replica2", {"theta": 1.0, "nu": 0.01, "k_loop": 60, "k_final": 80}),
-    "cal-halving": ("cal", {"query": "halving"}),
     "handicap": ("handicap", {"max_labels": 60}),
     "handicap-batch": ("handicap", {"batch": 4, "max_labels": 60, "labs": 3}),
     "handicap-noiseless": ("handicap", {"nu": 0}),

@@ -54,6 +54,8 @@ class Kind:
         How the points of its standard population are drawn where its cells cannot be listed.
     theta
         Its disagreement coefficient on the uniform population, where theory knows it.
+    lists
+        Can its hypotheses be listed? A class of which they cannot is for protocols, and for learners that need no list.
     """
 
     kind: str
@@ -66,6 +68,7 @@ class Kind:
     recipe: Callable[[Section], Recipe]
     atoms: Literal["uniform", "normal"] = "uniform"
     theta: Callable[[Sizes], float] | None = None
+    lists: bool = True
 
     @property
     def spec(self) -> str:
@@ -164,12 +167,7 @@ _ALL = (
         options=frozenset({"cuts"}),
         recipe=lambda section: (table.score_recipe if "cuts" in section.content else table.recipe)(section),
     ),
-)
-KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}
-
-# Without a list of hypotheses: for protocols, and for learners that need no list.
-UNLISTED: dict[str, Kind] = {
-    "linear": Kind(
+    Kind(
         kind="linear",
         sizes=("D",),
         example="linear:10",
@@ -179,13 +177,20 @@ UNLISTED: dict[str, Kind] = {
         options=frozenset({"intercept", "range"}),
         recipe=lambda section: import_module("replical.lattice.linear").recipe(section),
         atoms="normal",
-    )
-}
+        lists=False,
+    ),
+)
+KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}
+
+
+def of_lists() -> list[Kind]:
+    """Kinds of classes whose hypotheses can be listed: those of specs, bills, audits and studies."""
+    return [kind for kind in KINDS.values() if kind.lists]
 
 
 def specs() -> str:
     """How every class is written."""
-    *first, last = (kind.spec for kind in KINDS.values())
+    *first, last = (kind.spec for kind in of_lists())
     return f"{', '.join(first)} or {last}"
 
 
@@ -197,9 +202,9 @@ def numbers(spec: str, refuse: Callable[[str], Exception] = BadSpec) -> tuple[Ki
     ('stumps', [5, 40])
     """
     name, _, rest = spec.partition(":")
-    known = KINDS.get(name) or UNLISTED.get(name)
+    known = KINDS.get(name)
     if known is None or not known.sizes:
-        *first, last = (kind.example for kind in KINDS.values())
+        *first, last = (kind.example for kind in of_lists())
         raise refuse(f"unknown class {spec!r:.80}; the classes are {', '.join(first)} and {last}")
     words = rest.split(",")
     right = all(word.isascii() and word.isdigit() and len(word) < 20 for word in words)
@@ -218,9 +223,9 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str, *, ab
     ('yes if dose >= 4.0 else no', ('dose',))
     """
     name = section.get("kind")
-    kind = (KINDS.get(name) or UNLISTED.get(name)) if isinstance(name, str) else None
+    kind = KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise BadProtocol(f"unknown kind of class {name!r}; the kinds are {', '.join((*KINDS, *UNLISTED))}")
+        raise BadProtocol(f"unknown kind of class {name!r}; the kinds are {', '.join(KINDS)}")
     known = kind.needs | kind.options
     for key in section:
         if key not in known | {"kind"}:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -216,29 +215,6 @@ class Prior:
         """
         firsts = [self.first(shared, *name, indices=block) for block in numbers_in(ranges, _BLOCK)]
         return self.first(shared, *name, indices=np.array(firsts, dtype=np.int64))
-
-    def place_of(self, h: int, shared: SharedRandomness, *name: str | int, n: int) -> int:
-        """How many of `n` hypotheses come before `h` in the order that `shared` holds under `name`, counted in blocks.
-
-        Examples
-        --------
-        >>> shared = SharedRandomness("replical")
-        >>> UNIFORM.place_of(7, shared, "order", n=100) == UNIFORM.order_of(shared, "order", n=100).tolist().index(7)
-        True
-        """
-        if self.places is not None:
-            return int(self.places[h])
-        word = np.array([shared.word(*name, index=h)], dtype=np.uint64)
-        own, before = self._rank(word, np.array([h])), 0
-        for indices in numbers_in([(0, n - 1)], _BLOCK):
-            words = shared.words(*name, start=int(indices[0]), count=len(indices))
-            ranks, equal = self._rank(words, indices), (words == word) & (indices < h)
-            before += int(((ranks < own) | ((ranks == own) & ((words < word) | equal))).sum())
-        return before
-
-    def _rank(self, words: NDArray[np.uint64], indices: Indices) -> NDArray[Any]:
-        """What the order sorts by before it looks at words and indices."""
-        return words if self.values is None else exponentials(words) / self.values[indices]
 
     def order_of(self, shared: SharedRandomness, *name: str | int, n: int) -> Indices:
         """All `n` hypotheses in the order that `shared` holds under `name`, the first first."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from dataclasses import asdict, is_dataclass
-from pathlib import Path
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -20,25 +19,20 @@ from replical.cli.inputs import (
     Set,
     learner_flag,
     parameter,
-    read_law,
     read_prior,
     settings,
 )
 from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
-from replical.cli.sentences import DIFFER, uncertified_words
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster
-from replical.core.text import about, at_most, count, plural
-from replical.errors import BadUsage, ValueOutOfRange
-from replical.learners.base import Learner
+from replical.core.text import about, at_most
+from replical.errors import BadUsage
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
-from replical.learners.paper.boosting import BoostedResult
 from replical.learners.parameters import OPTIONS
-from replical.learners.result import Proof, Result
-from replical.worlds.audit import COUNTED, Audit, GroupAudit, Lab, audit_groups, pair_string, run_pair
+from replical.worlds.audit import COUNTED, Audit, GroupAudit, audit_groups
 from replical.worlds.experiment import Experiment, Setup, prepare
-from replical.worlds.world import BoundaryNoise, World
+from replical.worlds.world import BoundaryNoise
 
 _RARE = tuple(name for name in OPTIONS if name != "labs")  # what --set takes, beside the plan
 _TERMS = (
@@ -64,16 +58,11 @@ def audit_command(
         float | None, parameter("nu", "upper bound on the best error; the population's own if left out")
     ] = None,
     noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
-    law: Annotated[
-        Path | None,
-        typer.Option(help="CSV of label probabilities instead of noise: a column a label, a row a cell of the class"),
-    ] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
     prefer: Prefer = None,
     given: Set = None,
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
-    pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,
     at: Cluster = None,
     device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -81,10 +70,10 @@ def audit_command(
     """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
 
     With --labs the pairs are groups of so many labs. --set takes the rare parameters of learners, and plan, which is tight
-    or paper: T, k_loop, k_final, kappa, batch, query, a, b, strings, runs, max_labels.
+    or paper: T, k_loop, k_final, batch, a, b, strings, runs, max_labels.
     """
     if at is not None:
-        _check_cluster(workers, device, pair)
+        _check_cluster(workers, device)
     use(device)
     rare = settings(given, _RARE, {"plan": PLAN})
     plan_name = rare.pop("plan", "tight")
@@ -102,12 +91,11 @@ def audit_command(
         plan=plan_name,
         options=named,
     )
-    C, cells = parse(class_spec, seed=seed)
-    label_law = None if law is None else read_law(C, cells, law)
+    C, _ = parse(class_spec, seed=seed)
     public_prior = read_prior(C, prefer)
     with cluster(at) if at is not None else nullcontext(workers) as busy:
         with progress("disagreement coefficient") as update:
-            ready = prepare(experiment, seed=seed, prior=public_prior, law=label_law, progress=update)
+            ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
         used = ready.learner.plan.prior
         inputs = {
             "class": class_spec,
@@ -122,83 +110,19 @@ def audit_command(
             "nu_source": ready.nu_source,
             "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
             "pool_size": ready.world.pool_size,
-            "law": None if law is None else str(law),
             **named,
             "prior": None if used.kind == "uniform" else used.fingerprint,
             "seed": seed,
         }
-        if pair is not None:
-            _one_pair(ready.learner, ready.world, inputs, pair, as_json=as_json)
-        else:
-            _all_pairs(ready, inputs, pairs, busy, as_json=as_json)
+        _all_pairs(ready, inputs, pairs, busy, as_json=as_json)
 
 
-def _check_cluster(workers: int | None, device: str | None, pair: int | None) -> None:
+def _check_cluster(workers: int | None, device: str | None) -> None:
     """What does not go with a cluster."""
     if workers is not None:
         raise BadUsage("--workers counts processes of this machine: leave it out with --cluster")
     if device is not None:
         raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
-    if pair is not None:
-        raise BadUsage("--pair runs one pair, in this process: leave out --cluster")
-
-
-def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: int, *, as_json: bool) -> None:
-    if number < 0:
-        raise ValueOutOfRange(f"pairs are numbered from 0, got {number}")
-    population, labs = run_pair(learner, world, inputs["seed"], number)
-    string = pair_string(inputs["seed"], number)
-    reports = [_lab(world, lab) for lab in labs]
-    agree = reports[0]["hypothesis"] == reports[1]["hypothesis"]
-    if as_json:
-        head = {"schema": "replical.audit-pair/1", "inputs": inputs, "pair": number, "string": string}
-        answer(head | {"target": population.target, "agree": agree, "labs": reports})
-        return
-    prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
-    for name, lab, report in zip("AB", labs, reports, strict=True):
-        hypothesis = report["hypothesis"]
-        prose.print(
-            f"Lab {name} asked for {amount(report['labels'])} {plural(report['labels'], 'label')} in "
-            f"{count(len(report['rounds']), 'round')} and chose hypothesis {hypothesis['index']} "
-            f"({hypothesis['description']}); {report['survivors']} survived."
-            f"{_proof(lab.result)}",
-            markup=False,
-        )
-    prose.print("The answers are identical." if agree else "The answers differ.")
-
-
-def _lab(world: World, lab: Lab) -> dict[str, Any]:
-    result = lab.result
-    boosting = asdict(result.boosting) if isinstance(result, BoostedResult) else None
-    if boosting is not None and boosting["frequency"] is not None:
-        boosting["frequency"] = float(boosting["frequency"])
-    return {
-        "hypothesis": {"index": result.hypothesis, "description": result.describe(world.C)},
-        "labels": result.labels,
-        "rounds": [asdict(each) for each in result.rounds],
-        "survivors": result.V.size,
-        "excess_error": float(lab.excess_error),
-        "conditions": [asdict(condition) for condition in result.conditions],
-        "proof": _proof_figures(result.proof),
-        "boosting": boosting,
-    }
-
-
-def _proof_figures(proof: Proof | None) -> dict[str, Any] | None:
-    """What a lab knows at the end, figure by figure; None where its learner proves nothing."""
-    return asdict(proof) if is_dataclass(proof) and not isinstance(proof, type) else None
-
-
-def _proof(result: Result) -> str:
-    """What a lab proved about its own replicability, in a sentence."""
-    verdict, proven = result.verdict, result.proof
-    if verdict is None or proven is None:
-        return ""
-    if verdict.certified:
-        bound = at_most(proven.rho_proven)
-        also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
-        return f" Certified: the chance that {DIFFER} is at most {bound}.{also}"
-    return f" {uncertified_words(verdict)}"
 
 
 def _all_pairs(
@@ -268,11 +192,8 @@ def _show(figures: Audit, groups: GroupAudit | None, inputs: dict[str, Any], sec
     table.add_row("labs stopped short", str(figures.cap_reached))
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
-        table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
     if figures.rho_proven is not None:
         table.add_row("rho proven, mean of labs", at_most(figures.rho_proven, 4))
-    if figures.rho_predicted is not None:
-        table.add_row("rho predicted, mean of labs", about(figures.rho_predicted, 4))
     prose.print(table)
     prose.print(_TERMS)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")

@@ -25,10 +25,10 @@ COMMANDS = {
     "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
     "label": ("page:label_command", "Serve the labelling page for a run driven elsewhere."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
-    "verify": ("verify:verify_command", "Recompute a certificate."),
+    "verify": ("verify:verify_command", "Check a certificate: by itself, with its pool, with its journal."),
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
-    "paper": ("", "Simulated labs and the paper's learners: audits, studies, bills."),
+    "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
     "data": ("", "Tables in and out: fit candidates, predict, apply a rule, shard."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
@@ -157,7 +157,7 @@ def _trust_option(
             "--trust-size",
             callback=_trust,
             expose_value=False,
-            help="read files that say they hold far more than their own size makes likely",
+            help="also read files that claim to hold far more than their size makes likely",
         ),
     ] = False,
 ) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.classes.table import PredictionTable
-from replical.cli.forecasts import Outlook, confirm_forecast_words
-from replical.cli.inputs import SIMULATED
+from replical.cli.forecasts import Outlook
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -26,18 +24,16 @@ from replical.cli.labels import (
     Public,
     Show,
     Source,
-    check_truths,
     check_usage,
     read_items,
     say_pending,
     source_of,
 )
-from replical.cli.output import Screen, answer, notes, number, progress, prose, whole
+from replical.cli.output import Screen, answer, notes, number, prose, whole
 from replical.cli.page import PageWords
 from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
 from replical.core.text import count, plural
-from replical.errors import PlanMismatch, PoolExhausted
 from replical.lab.certificate.file import read
 from replical.lab.confirmation import check_fresh, confirming
 from replical.lab.journal.journal import Journal
@@ -46,7 +42,6 @@ from replical.lab.run import run
 from replical.lab.sessions.session import Session
 from replical.learners.handicap.confirm import Confirmation
 from replical.learners.handicap.confirmation import outcome_words
-from replical.worlds.forecast import DRAWS, ConfirmForecast, forecast_confirmation
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
@@ -68,7 +63,8 @@ def confirm_command(
         int | None, typer.Option(parser=whole, help="items that are open at once; the protocol's if left out")
     ] = None,
     against_journal: Annotated[
-        str | None, typer.Option(help="the journal of the run that found the answer: is none of its items in the pool?")
+        str | None,
+        typer.Option(help="the journal of the run that found the answer: none of its items may be in the pool"),
     ] = None,
     labels: LabelColumn = None,
     ask: Ask = None,
@@ -79,9 +75,6 @@ def confirm_command(
     annotator: Annotator = None,
     page: PageWords = None,
     public: Public = None,
-    truths: Annotated[
-        int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
-    ] = DRAWS,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -97,7 +90,6 @@ def confirm_command(
         "--answers": answers,
     }
     check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
-    check_truths(truths)
     published = read(certificate)
     protocol = confirming(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
     lab = read_items(protocol, pool, id_column, public)
@@ -110,14 +102,13 @@ def confirm_command(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
-    labelling = _Labelling(protocol=protocol, source=source, truths=truths)
+    labelling = _Labelling(protocol=protocol, source=source)
     with Journal(journal) as lab_journal:
         done = run(protocol, lab, labelling, lab_journal, annotator=annotator, out=out)
         proof, before = None if done.open else done.result.proof, labelling.before
         h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
         payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}
         payload |= {"protocol_fingerprint": protocol.fingerprint, "labels": done.session.counts}
-        payload |= {} if labelling.forecast is None else {"forecast": asdict(labelling.forecast)}
         if not isinstance(proof, Confirmation) or done.certificate is None:
             if not as_json:
                 return say_pending(done.session, labelling.batch)
@@ -143,25 +134,22 @@ class _Labelling:
 
     protocol: Confirming
     source: Source
-    truths: int
-    forecast: ConfirmForecast | None = None
     batch: Path | None = None  # that waits to be filled in
     before: int | str | None = None  # what the journal had ended with
 
     def answer_open(self, session: Session) -> None:
         """Announce what begins, then ask."""
         if session.fresh:
-            self.forecast = _announce(session, self.protocol, self.truths)
-        expected = None if self.forecast is None else self.forecast.labels_median
+            _announce(session, self.protocol)
         self.before = next(reversed(session.ledger.results), None)
-        self.batch = self.source.answer(session, Outlook(session, expected=expected, looks=False))
+        self.batch = self.source.answer(session, Outlook(session, looks=False))
 
 
 def _say(screen: Screen, sentence: str) -> None:
     screen.print(sentence, markup=False, soft_wrap=True)
 
 
-def _announce(session: Session, protocol: Confirming, truths: int) -> ConfirmForecast | None:
+def _announce(session: Session, protocol: Confirming) -> None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
     plan, h = protocol.plan, protocol.hypothesis
     name, margin, verb = protocol.recipe.describe(h), plan.margin, "err" if plan.losses is None else "lose"
@@ -172,14 +160,7 @@ def _announce(session: Session, protocol: Confirming, truths: int) -> ConfirmFor
     _say(notes, f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
     for sentence in loss_words(protocol):
         _say(notes, sentence)
-    forecast = _forecast(session, protocol, truths) if truths else None
-    told: Iterable[str] = (
-        "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.",
-    )
-    if forecast is not None:
-        told = confirm_forecast_words(forecast, float(margin), session.budget)
-    for sentence in told:
-        _say(notes, sentence)
+    _say(notes, "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.")
     epsilon = fraction(protocol.parameter("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
         _say(
@@ -187,22 +168,6 @@ def _announce(session: Session, protocol: Confirming, truths: int) -> ConfirmFor
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
             "advice: an answer within epsilon there may lie close to it here.",
         )
-    return forecast
-
-
-def _forecast(session: Session, protocol: Confirming, truths: int) -> ConfirmForecast | None:
-    """Of candidates; truths of other classes say nothing about a given answer."""
-    if not isinstance(protocol.recipe.C, PredictionTable):
-        return None
-    learner, pool, noise = protocol.learner, session.lab.pool(SIMULATED), protocol.parameter("nu")
-    try:
-        with progress("simulated confirmations") as update:
-            return forecast_confirmation(
-                learner, pool, prior=protocol.prior, noise=noise, draws=truths, progress=update
-            )
-    except (PoolExhausted, PlanMismatch) as error:
-        _say(notes, f"No forecast: {error}.")
-        return None
 
 
 def _outcome_words(session: Session, found: Confirmation) -> Iterator[str]:

@@ -32,7 +32,7 @@ Workers = Annotated[
 def candidates_command(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="the recipe, a TOML file")],
     public: Annotated[Path, typer.Option(help="public rows with features and labels: .parquet or .csv")],
-    out: Annotated[Path, typer.Option(help="the folder to write; one that was begun is gone on with")],
+    out: Annotated[Path, typer.Option(help="the folder to write; if it was begun before, it is continued")],
     id_column: IdColumn = "id",
     workers: Workers = None,
     skip_failed: Annotated[bool, typer.Option("--skip-failed", help="leave out models whose fit fails")] = False,

@@ -68,9 +68,6 @@ def _write(folder: Path) -> None:
 
 
 def demo_command(
-    hard: Annotated[
-        bool, typer.Option("--hard", help="a tenth of the items and no public ones: not every lab can prove its answer")
-    ] = False,
     files: Annotated[
         Path | None, typer.Option(help="make this folder, with the tables of two labs to try it on; watch nothing")
     ] = None,
@@ -82,13 +79,13 @@ def demo_command(
     if files is not None:
         _make_files(files)
         return
-    started, (items, public) = time.perf_counter(), (2_000, None) if hard else (ITEMS, PUBLIC)
-    trial = ArgmaxComparison(world=twelve_models(items), seed=SEED, public=public)
+    started = time.perf_counter()
+    trial = ArgmaxComparison(world=twelve_models(ITEMS), seed=SEED, public=PUBLIC)
     prose.print(_opening(trial))
     outcomes = _outcomes(trial)
     prose.print(_figures(outcomes))
     prose.print(_headline(outcomes))
-    prose.print(_doubts(outcomes, trial) if hard else _meaning(trial))
+    prose.print(_meaning(trial))
     prose.print(f"({time.perf_counter() - started:.0f} s)")
 
 
@@ -112,16 +109,12 @@ def _make_files(folder: Path) -> None:
 
 
 def _opening(trial: ArgmaxComparison) -> str:
-    order = (
-        "and the random handicaps of the models that it makes"
-        if trial.public is None
-        else f"and {trial.public} labelled digits that belong to none of them, which put the models in an order"
-    )
     return (
         f"[bold]Three labs choose one of {len(trial.world.C)} models that tell even from odd handwritten digits.[/bold] "
         f"The models were fitted on public data. Each lab has {trial.world.pool_size:,} unlabelled digits of its own and "
-        f"asks its own experts for labels. All that the labs share is a published text {order}. Wanted: the identical "
-        f"model in every lab, and at most {trial.epsilon:g} more errors than the best model makes.\n"
+        f"asks its own experts for labels. All that the labs share is a published text and {trial.public} labelled digits "
+        "that belong to none of them, which put the models in an order. Wanted: the identical model in every lab, and at "
+        f"most {trial.epsilon:g} more errors than the best model makes.\n"
     )
 
 
@@ -186,23 +179,6 @@ def _headline(outcomes: list[Outcome]) -> str:
     )
 
 
-def _doubts(outcomes: list[Outcome], trial: ArgmaxComparison) -> str:
-    """What the first lab that cannot prove its answer is told."""
-    lab, choice = next(
-        (lab, choice)
-        for outcome in outcomes
-        for lab, choice in zip("ABC", outcome.handicap, strict=True)
-        if not choice.certified
-    )
-    assert choice.verdict is not None, "handicap has one"
-    return (
-        f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Answer: "
-        f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
-        "The promise is about certified labs: the chance that two of three are certified and have different models is at "
-        f"most {trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"
-    )
-
-
 def _meaning(trial: ArgmaxComparison) -> str:
     """What was proven, what cannot always be, and what to do next."""
     return (
@@ -213,8 +189,7 @@ def _meaning(trial: ArgmaxComparison) -> str:
         "any label has the same model too, and knows nothing of its errors on the lab's own items.)\n\n"
         "[bold]Not everything can be proven.[/bold] Two models may be so close that a lab's items end before its proof "
         "does. The lab is then left with a short list that is proven to contain the answer, and is told why and what would "
-        "help. With a tenth of the items and without the public ones this happens often:\n\n"
-        "  replical demo --hard\n\n"
+        "help.\n\n"
         "[bold]Next:[/bold] make the tables of two labs to try it on, and see the five commands from there to a proof.\n\n"
         "  replical demo --files replical-demo\n"
     )

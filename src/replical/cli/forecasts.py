@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from replical.classes.base import HypothesisClass
 from replical.classes.table import PredictionTable
 from replical.cli.output import amount, answer, prose, reading
-from replical.cli.sentences import bill_words, hypotheses
 from replical.core.exact import round_up_to
 from replical.core.text import count, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
@@ -20,13 +19,14 @@ from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
-from replical.lattice.linear import Linear
-from replical.lattice.plan import LatticePlan
 from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
-from replical.learners.plan import Setting
-from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, remaining
+from replical.learners.plan import Cost, Setting
+from replical.learners.proof import family_of
+from replical.pools.pool import Pool
+from replical.worlds.forecast import Prediction, Remaining, forecast, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
+from replical.worlds.world import Noise
 
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
@@ -134,31 +134,45 @@ def _too_many(bill: Bill, items: int) -> bool:
     return not bill.pools or (bill.unlabelled is not None and bill.unlabelled > items)
 
 
-def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_json: bool) -> None:
-    """A protocol without a list: one bill, which is an estimate, and what is wrong with the items, if they are given."""
-    plan, C = protocol.plan, protocol.recipe.C
-    assert isinstance(plan, LatticePlan), "asked of such protocols only"
-    assert isinstance(C, Linear), "whose class is a lattice"
-    items = None
+def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str, *, as_json: bool) -> None:
+    """Of a learner that is alone with its class: one bill, and what is wrong with the items, if they are given."""
+    plan, family = protocol.plan, family_of(protocol.record)
+    remarks = [*family.remarks(protocol)]
     if pool is not None:
         with reading(pool) as update:
             items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).items
-    said = bill_words(C, plan, items, protocol.recipe.columns)
-    bill = Bill(
-        learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=plan.labels_about(C), kind="estimate",
-        numbers=plan.numbers, note="an estimate for items that look alike from every side",
-    )  # fmt: skip
-    if as_json:
-        names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
-        asked = {"class": protocol.title or "linear", "learner": plan.learner} | {
-            each: protocol.parameter(each) for each in names
-        }
-        nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
-        told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
-        head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
-        answer({**head, **told, **nothing, "reading": said})
+        remarks += [f"Warning: {each}." for each in family.warnings(protocol, items)]
+    said = " ".join(remarks)
+    if not as_json:
+        prose.print(f"{plan.learner}, {family.class_words(protocol.recipe.C)}: {said}", markup=False, soft_wrap=True)
         return
-    prose.print(f"{plan.learner}, {hypotheses(C)}: {said}", markup=False, soft_wrap=True)
+    bill = Bill(
+        learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=cost.labels, kind=cost.kind,
+        numbers=plan.numbers, note=cost.note,
+    )  # fmt: skip
+    names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
+    asked = {"class": protocol.title or protocol.content["class"]["kind"], "learner": plan.learner} | {
+        each: protocol.parameter(each) for each in names
+    }
+    nothing = dict.fromkeys(("all_agree", "forecast"))
+    told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
+    head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
+    answer({**head, **told, **nothing, "reading": said})
+
+
+def make_forecast(
+    protocol: Protocol,
+    pool: Pool,
+    draws: int,
+    *,
+    noise: Noise | None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Prediction:
+    """Of a protocol's own plan."""
+    options = protocol.options | {"prior": protocol.prior}
+    return forecast(
+        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, progress=progress,
+    )  # fmt: skip
 
 
 def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
@@ -177,7 +191,7 @@ def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> I
         yield f"Near-ties that labels will hardly tell apart: {names}"
 
 
-def _labels(forecast: Prediction | ConfirmForecast, what: str = "") -> str:
+def _labels(forecast: Prediction, what: str = "") -> str:
     """How many labels, and between which numbers."""
     return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
@@ -214,22 +228,6 @@ def forecast_reading(forecast: Prediction, rho: float) -> str:
     return words
 
 
-def confirm_forecast_words(forecast: ConfirmForecast, margin: float, budget: int | None) -> Iterator[str]:
-    """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
-    ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
-    told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
-    yield (
-        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
-        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
-    )
-    easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
-    if forecast.close:
-        yield f"Expect thousands of labels: the answer may lie close to the margin. What helps: {easier}."
-    elif forecast.open_end:
-        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {count(budget, 'label')}", "budget")
-        yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
-
-
 def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> None:
     """What the labs may expect, line by line."""
     rows = {
@@ -248,8 +246,6 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> No
     for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
         names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
         prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
-    if len(forecast.trade_off) > 1:
-        _show_trade_off(forecast)
 
 
 def _pairs(forecast: Prediction) -> str:
@@ -258,21 +254,6 @@ def _pairs(forecast: Prediction) -> str:
     if share <= 0:
         return f"in none of {forecast.draws:,} simulated pairs; {high}"
     return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
-
-
-def _show_trade_off(forecast: Prediction) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    draws = max(1, forecast.draws // 2)
-    title = f"What a change would do, in the same {count(draws, 'world')}"
-    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
-    for column in ("protocol", "labels", "certified", "labs differ"):
-        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
-    for row in forecast.trade_off:
-        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
-        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
-    prose.print(table)
 
 
 def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
@@ -288,17 +269,6 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "differ_high": forecast.differ_high,
         "method": forecast.method,
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "trade_off": [asdict(row) for row in forecast.trade_off],
-    }
-
-
-def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    """The same under the names of the release before."""
-    payload = asdict(replace(forecast, trade_off=()))
-    del payload["trade_off"]
-    return payload | {
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "worst": C.describe(forecast.worst),
     }
 
 

@@ -1,9 +1,10 @@
-"""``replical init``: a protocol, from a lab's table, from flags or from questions, and the commands that come next."""
+"""``replical init``: a protocol, from a lab's table or from flags, and the commands that come next."""
 
 from __future__ import annotations
 
+import secrets
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from replical.classes.base import Label
-from replical.classes.catalogue import UNLISTED
+from replical.classes.catalogue import KINDS
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import (
     CLASSES,
@@ -29,34 +30,23 @@ from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
     add_features,
+    all_labels,
     class_section,
     features_of,
     handicap_section,
+    label_text,
+    label_values,
     labels_section,
     labs_section,
     lattice_keys,
+    learner_id,
     models_section,
     preference_section,
     read_candidates,
-)
-from replical.cli.wizard import (
-    DRAWN,
-    LEARNER_WORDS,
-    NONE,
-    UNKNOWN,
-    ask,
-    at_a_terminal,
-    label_text,
-    label_values,
-    labels_with,
-    learner_id,
-    optional,
-    seed_text,
-    share,
     without_abstention,
 )
 from replical.core.text import count, listing
-from replical.errors import BadTable, BadUsage
+from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, read_public
@@ -92,7 +82,7 @@ def init_command(
     cuts: Annotated[
         str | None,
         typer.Option(
-            help="of --candidates with scores: where to cut, e.g. .5; of --class thresholds or stumps: FILE:COLUMN,.. "
+            help="where scores of --candidates are cut, e.g. .5; of --class thresholds or stumps: FILE:COLUMN,.. "
             "with public values, to cut at quantiles"
         ),
     ] = None,
@@ -153,9 +143,9 @@ def init_command(
 ) -> None:
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
-    Models and labels are read from the table, and what to type next is said. At a terminal the rest is asked for, with a
-    default for everything; otherwise flags or defaults are taken. --set takes the rare parameters: batch, max_labels,
-    theta, bins, step, intercept, and those of the paper's learners (plan, T, k_loop, ..).
+    Models and labels are read from the table, everything else has a default, and it says what to type next. --set
+    takes the rare parameters: batch, max_labels, theta, bins, step, intercept, and those of the paper's learners (plan, T,
+    k_loop, ..).
     """
     rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS})
     of_class = {key: rare.pop(key, None) for key in CLASS_KEYS}
@@ -169,12 +159,10 @@ def init_command(
         start = _read_table(_table(pool), out, id_column, label_column, values, candidates, leave_out or [], abstain)
         if not as_json:
             _say_table(start)
-    section, lists = add_features(start.section, named), start.section["kind"] not in UNLISTED
-    reply = seed if seed is not None else ask("--seed", None, str, default=DRAWN, needed=False)
-    text = seed if seed is not None else seed_text(reply)
-    if not lists:
-        epsilon = ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False)
-    section |= lattice_keys(section, epsilon or 1.0, of_class["step"], of_class["intercept"])
+    section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
+    text = secrets.token_hex(16) if seed is None else seed
+    epsilon, delta, rho = _share("epsilon", epsilon, 0.05), _share("delta", delta, 0.05), _share("rho", rho, 0.1)
+    section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
     labels = labels_section(start.values, weights, abstain, price)
     class_recipe = recipe_of(section, labels, text)
     public_items = _public_items(public, start, class_recipe, id_column, instead=prefer or handicap)
@@ -183,34 +171,31 @@ def init_command(
     alike = start.alike(looked_at)
     if alike and not as_json:
         _say_alike(alike, looked_at)
-    best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False) if lists else nu
-    usual = standard_learner(lists=lists)
-    record = find(ask("--learner", learner, learner_id, default=usual, needed=False))
-    taken = best if nu is not None or (record.uses("nu") and (best == 0 or record.id != "handicap")) else None
+    record = find(standard_learner(lists=lists) if learner is None else learner_id(learner))
     numbers = {
-        "epsilon": ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
-        "delta": ask("--delta", delta, share("delta"), default="0.05", needed=False),
-        "rho": ask("--rho", rho, share("rho"), default="0.1", needed=False),
-        "nu": taken,
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "nu": nu,
         "labs": len(lab) if lab and len(lab) > 1 and labs is None and record.uses("labs") else labs,
         **rare,
     }
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
-    content |= _preference(record.id, sample, handicap, class_recipe, text, numbers["epsilon"], prefer)
+    content |= _preference(record.id, sample, handicap, class_recipe, text, epsilon, prefer)
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
     content |= labs_section(lab or [])
     protocol, needed = write_protocol(content, out, sample)
-    steps = [*start.next_steps(out, id_column, None if public_items is None else public_items.file)]
+    steps = [*_next_steps(start, out, id_column, None if public_items is None else public_items.file)]
     if as_json:
         told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
         told |= {"models": start.models, "labels": list(start.values), "alike": alike, "next": steps}
         answer({"schema": "replical.init/1"} | told)
         return
     if start.table is not None:
-        _say_choices(protocol, ordered=sample is not None, drawn=text != reply, told=best)
-    elif text != reply:
+        _say_choices(protocol, ordered=sample is not None, drawn=seed is None)
+    elif seed is None:
         _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
     say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
     _say_next(steps, start.table)
@@ -237,16 +222,19 @@ class _Start:
             return []
         return models_alike(looked_at, self.found.models, self.found.values)
 
-    def next_steps(self, out: Path, id_column: str, public: Path | None) -> Iterator[str]:
-        """The commands that come next, as one types them; none where no table is known."""
-        if self.table is not None and self.found is not None:
-            yield from next_steps(out, self.table, id_column, self.found.truth, public)
-
 
 def _begin(section: dict[str, Any], known: str | None, values: str | None, abstain: str | None) -> _Start:
     """Without a table of a lab's; the labels that are `known` need not be named."""
     known = None if known is None else without_abstention(known, abstain)
-    return _Start(section, ask("--label-values", values, labels_with(known), default=known, needed=known is None))
+    text = known if values is None else values
+    if text is None:
+        raise BadProtocol("the flag --label-values is missing: name the labels, e.g. --label-values no,yes")
+    return _Start(section, all_labels(text, known))
+
+
+def _share(name: str, said: float | None, usual: float) -> float:
+    """A share that was given, or the usual one."""
+    return float(PARAMETERS[name].check(usual if said is None else said))
 
 
 def _no_rules(given: Mapping[str, object]) -> None:
@@ -290,24 +278,33 @@ def _read_table(
 
 
 def _table(pool: Path | None) -> Path:
-    """The table that was named, or that a person at a terminal names."""
-    if pool is None and not at_a_terminal():
+    """The table that was named."""
+    if pool is None:
         raise BadUsage(
             "init reads models and labels from your table, replical init --pool FILE, or takes --candidates FILE or "
             "--class SPEC; to try it without any, replical demo --files FOLDER makes tables"
         )
-    return ask("--pool", pool, _existing_file)
+    if not pool.exists():
+        raise BadTable(f"there is no file {pool}")
+    return pool
 
 
 def _public_items(
     said: str | None, start: _Start, models: Recipe, id_column: str, *, instead: object
 ) -> PublicItems | None:
-    """The public labelled items that make an order; nobody is asked for them who said something `instead`."""
-    if instead is not None and said is not None:
-        raise BadUsage("--public makes an order of its own: give it, or --prefer, or --handicap")
-    if said is None and (instead is not None or start.table is None):
+    """The public labelled items of FILE:COLUMN, which make an order; `instead` of them others may say who is preferred."""
+    if said is None:
         return None
-    return ask("--public", said, _reader_of(models, start, id_column), default=NONE, needed=False)
+    if instead is not None:
+        raise BadUsage("--public makes an order of its own: give it, or --prefer, or --handicap")
+    file, column = file_and_column("--public", said)
+    table, found = start.table, start.found
+    if table is not None and file.exists() and file.samefile(table):
+        raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
+    sample = read_public(file, column, models)
+    if table is not None and found is not None:
+        check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
+    return PublicItems(file, sample)
 
 
 def _preference(
@@ -330,12 +327,6 @@ def _preference(
     if prior.places is not None:
         return preference_section(learner, "order", {"order": prior.places.argsort().tolist()})
     return {}
-
-
-def _existing_file(text: str) -> Path:
-    if not Path(text).exists():
-        raise BadTable(f"there is no file {text}")
-    return Path(text)
 
 
 def _say_table(start: _Start) -> None:
@@ -390,27 +381,12 @@ class PublicItems(NamedTuple):
     sample: PublicSample
 
 
-def _reader_of(models: Recipe, start: _Start, id_column: str) -> Callable[[str], PublicItems | None]:
-    """Reads FILE:COLUMN as public items of these models, which are not those of the table."""
-    table, found = start.table, start.found
-
-    def read(text: str) -> PublicItems | None:
-        if text.strip() in ("", NONE):
-            return None
-        file, column = file_and_column("--public", text)
-        if table is not None and file.exists() and file.samefile(table):
-            raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
-        sample = read_public(file, column, models)
-        if table is not None and found is not None:
-            check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
-        return PublicItems(file, sample)
-
-    return read
-
-
-def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public: Path | None) -> Iterator[str]:
-    """The commands that come next, as one types them."""
-    labels = ["--ask", "page"] if truth is None else ["--labels", f"{pool}:{truth}"]
+def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -> Iterator[str]:
+    """The commands that come next, as one types them; none where no table is known."""
+    pool, found = start.table, start.found
+    if pool is None or found is None:
+        return
+    labels = ["--ask", "page"] if found.truth is None else ["--labels", f"{pool}:{found.truth}"]
     ids = [] if id_column == "id" else ["--id", id_column]
     apart = [] if public is None else ["--public", public]
     certificate = pool.with_suffix(".json").name
@@ -423,20 +399,21 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
         yield _command_line(*words)
 
 
-def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool, told: float | None) -> None:
-    """Every number with one sentence why; how often the best model errs may have been `told` in vain."""
+def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
+    """Every number with one sentence why."""
     chosen = protocol.content["learner"]
     more = f"{100 * chosen['epsilon']:g}"
     lines = {
-        f"learner {chosen['name']}": LEARNER_WORDS.get(chosen["name"], "as you asked"),
+        f"learner {chosen['name']}": (
+            "proves its answer whatever the models' errors are" if chosen["name"] == "handicap" else "as you asked"
+        ),
         f"epsilon {chosen['epsilon']}": f"the chosen model makes at most {more} more errors in 100 items than the best",
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
     nu = chosen.get("nu")
-    unknown = UNKNOWN if told is None else "left out"
     lines |= (
-        {f"nu {unknown}": "how often the best model errs; this learner does without"}
+        {"nu unknown": "how often the best model errs; this learner does without"}
         if nu is None
         else {f"nu {nu}": "how often the best model errs, at most"}
     )

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass, Items
+from replical.classes.base import HypothesisClass
 from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
@@ -21,7 +20,7 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.pool import is_sharded
 from replical.lab.tables import ItemColumns
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
@@ -42,7 +41,6 @@ Prefer = Annotated[
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a rare parameter; once for each")]
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
 PLAN = Parameter(name="plan", kind="word", words=("tight", "paper"), help="paper: the numbers of the paper's learners")
-_SUMS_TO_1 = 1e-9  # as near to 1 as the probabilities of a row must add up
 
 
 def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
@@ -59,8 +57,8 @@ def settings(
 
     Examples
     --------
-    >>> settings(["batch=4", "query=halving"], ["batch", "query"])
-    {'batch': 4, 'query': 'halving'}
+    >>> settings(["batch=4", "a=0.02"], ["batch", "a"])
+    {'batch': 4, 'a': 0.02}
     """
     records = {key: PARAMETERS[key] for key in keys} | dict(more or {})
     found: dict[str, Any] = {}
@@ -100,9 +98,9 @@ def _instead(key: str, records: Mapping[str, Parameter]) -> str:
     return f"it takes {', '.join(records)}"
 
 
-def learner_flag(*more: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
-    """The flag of a learner; a command may know `more` of them than those that choose from a list."""
-    names = [*LEARNERS, *more]
+def learner_flag(help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
+    """The flag of a learner, of those that choose from a list."""
+    names = [record.id for record in of_lists()]
     return typer.Option("--learner", help=help or ", ".join(names), autocompletion=lambda: names)
 
 
@@ -205,30 +203,6 @@ def _preferred(C: HypothesisClass, path: Path) -> list[int]:
     if unknown:
         raise BadTable(f"{path} prefers {unknown[0]!r}, which is no hypothesis of the class")
     return [places[name] for name in listed]
-
-
-def read_law(C: HypothesisClass, cells: Items | None, path: Path) -> NDArray[np.float64]:
-    """Probabilities of the labels from a CSV file: one column a label, one row a cell of the class, in its order."""
-    table, labels = read_file(path), [str(label) for label in C.labels]
-    if sorted(table.header) != sorted(labels):
-        raise BadTable(
-            f"{path} needs one column a label, {', '.join(labels)}, with its probability; it has {', '.join(table.header)}"
-        )
-    listed = C.cells() if cells is None else cells
-    if listed is not None and len(table.rows) != len(listed):
-        raise BadTable(f"{path} has {len(table.rows)} rows: give one for each of the {len(listed)} cells of the class")
-    law = np.zeros((len(table.rows), len(labels)))
-    for row, (values, line) in enumerate(zip(table.rows, table.lines, strict=True)):
-        for name, value in zip(table.header, values, strict=True):
-            try:
-                law[row, labels.index(name)] = float(value)
-            except ValueError as error:
-                raise BadTable(f"{path}, line {line}: the probability {value!r} is not a number") from error
-        if not (law[row] >= 0).all() or abs(law[row].sum() - 1) >= _SUMS_TO_1:
-            raise BadTable(
-                f"{path}, line {line}: {', '.join(values)} are not probabilities of at least 0 that add up to 1"
-            )
-    return law
 
 
 def never_over(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | str | None]) -> None:

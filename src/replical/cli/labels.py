@@ -22,6 +22,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_labels
+from replical.learners.proof import family_of
 
 if TYPE_CHECKING:
     from replical.cli.forecasts import Outlook
@@ -52,7 +53,7 @@ IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the 
 Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
 Public = Annotated[
     Path | None,
-    typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
+    typer.Option("--public", help="the public table of the protocol's order: none of its items may be in the pool"),
 ]
 Files = Mapping[str, Path | str | None]  # what flags name
 
@@ -130,8 +131,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         return
     left = "" if outlook is None else outlook.left()
     told = f"{labels}{f', {left}' if left else ''}"
-    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
-    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
+    notes.print(f"{told}{family_of(session.protocol.record).left_words(still)}", markup=False)
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:

@@ -80,7 +80,7 @@ PageWords = Annotated[
         help="how the page is served, once for each: votes=3 (people who label each item; an odd number), host=ADDRESS, "
         "port=NUMBER (0 for any free one), media=FOLDER (of pictures and sounds), instructions=FILE (Markdown, for whoever "
         "labels), people=FILE (of names, one a line, who get personal links; nobody else labels), token=no (every user and "
-        "program of this machine may label), proxy=ADDRESS (of one that says who comes from where)",
+        "program of this machine may label), proxy=ADDRESS (of a proxy that tells where each visitor comes from)",
         autocompletion=lambda: [f"{key}=" for key in _PAGE],
     ),
 ]

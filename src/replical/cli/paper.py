@@ -14,21 +14,19 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from replical.classes.catalogue import parse, table_path
-from replical.cli.inputs import CLASSES, Cluster, Device, items_from, never_over
+from replical.classes.catalogue import parse
+from replical.cli.inputs import CLASSES, Cluster, Device, items_from
 from replical.cli.output import answer, notes, number, progress, prose, whole
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import cluster, local
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import plural
 from replical.errors import ValueOutOfRange
-from replical.study.pictures.style import check_name, new_figure, save
-from replical.study.pictures.theory import theta_picture
 from replical.study.report.findings import TERMS
 from replical.study.run import StudyRun, run_study
 from replical.study.scheduler import Progress
 from replical.study.spec import Study
-from replical.worlds.theta import curve, theta, theta_bound
+from replical.worlds.theta import theta, theta_bound
 from replical.worlds.world import Population
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
@@ -105,18 +103,11 @@ def theta_command(
     centre: Annotated[int | None, typer.Option(parser=whole, help="one hypothesis; the maximum if left out")] = None,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,
-    plot: Annotated[
-        Path | None, typer.Option(help="draw what a ball disputes against its radius: a .svg, .png or .pdf file")
-    ] = None,
     device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Compute the disagreement coefficient of a class from unlabelled items."""
     use(device)
-    if plot is not None:
-        check_name(plot)
-        never_over({"--plot": plot}, {"--pool": pool, "--class": table_path(class_spec)})
-        new_figure()  # says what to install, before anything is computed
     C, cells = parse(class_spec, seed=seed)
     private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
     items = None if pool is None else items_from(C, pool, private)
@@ -127,9 +118,6 @@ def theta_command(
     if items is not None:
         with progress("centres, for the bound") as update:
             bound = theta_bound(C, items, centre=centre, r0=r0, progress=update)
-    if plot is not None:
-        title = f"{class_spec}: balls around “{C.describe(coefficient.centre)}”"
-        save(theta_picture(curve(C, over, coefficient.centre), coefficient, title, r0=r0, bound=bound), plot)
     points = len(cells) if items is None else len(items)
     if as_json:
         measured = asdict(coefficient)
@@ -154,5 +142,3 @@ def theta_command(
             markup=False,
             soft_wrap=True,
         )
-    if plot is not None:
-        prose.print(f"Drawn: {plot}", markup=False, soft_wrap=True)

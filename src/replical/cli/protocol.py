@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from replical.classes.catalogue import UNLISTED
+from replical.classes.catalogue import KINDS
 from replical.cli.output import notes, prose
 from replical.cli.protocol_sections import Features
-from replical.cli.sentences import cut_words, hypotheses, lattice_remarks, loss_words
+from replical.cli.sentences import cut_words, loss_words
 from replical.core.files import write_whole
 from replical.errors import BadProtocol
 from replical.lab.protocol import Protocol
 from replical.lab.public import FEW, PublicSample
-from replical.lattice.plan import LatticePlan
+from replical.learners.proof import family_of
 
 _MOST = 10**10  # items that no pool holds
 
@@ -44,7 +44,7 @@ def _items_needed(protocol: Protocol) -> int | None:
     other = "" if instead is None else f", or take --learner {instead}"
     if plan.exact_only:
         raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
-    if not protocol.record.lists:
+    if family_of(protocol.record).cost(protocol) is not None:
         return None
     cost = plan.cost(protocol.setting())
     if cost.kind != "most" or cost.unlabelled is None:
@@ -69,10 +69,9 @@ def say_written(
     """What was written, and what whoever publishes it should know."""
     chosen, section = protocol.plan.learner, protocol.content["class"]
     what = "candidate models" if "candidates" in section else "rules on features"
-    what = what if protocol.record.lists else "linear rules"
     usual = f", the standard for {what}" if standard_taken else ""
     prose.print(
-        f"Wrote {out}: {hypotheses(protocol.recipe.C)}, learner {chosen}{usual}.",
+        f"Wrote {out}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {chosen}{usual}.",
         markup=False,
         soft_wrap=True,
     )
@@ -96,8 +95,7 @@ def _remarks(
         )
     yield from cut_words(protocol.content["class"])
     yield from _placeholders(protocol.content["class"], named)
-    if isinstance(plan := protocol.plan, LatticePlan):
-        yield from lattice_remarks(protocol.recipe.C, plan)
+    yield from family_of(protocol.record).remarks(protocol)
     if needed is not None:
         yield f"Each lab needs about {needed:,} items: with fewer its run ends without an answer."
     if protocol.registers:
@@ -126,7 +124,7 @@ def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterato
     said = ", ".join(columns[:3]) + (" .." if len(columns) > 3 else "")
     ranges = "range" in section and (named is None or named.ranges is None)
     if columns and named is None and "quantiles" not in section:
-        also = " and their ranges" if ranges or section["kind"] not in UNLISTED else ""
+        also = " and their ranges" if ranges or KINDS[section["kind"]].lists else ""
         yield f"The columns {said}{also} are placeholders: write yours into the file, then publish it."
     elif ranges:
         yield f"The ranges of {said} are placeholders: write public ones into the file, then publish it."

@@ -1,24 +1,25 @@
-"""The sections of a protocol, from flags or a person at a terminal: the class, its features, labels, labs and handicaps."""
+"""The sections of a protocol, from flags: the class, its features, labels, labs and handicaps."""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from replical.classes.base import Label
-from replical.classes.catalogue import UNLISTED, numbers
+from replical.classes.catalogue import KINDS, numbers
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_numbers
 from replical.cli.output import notes, number, reading
-from replical.cli.wizard import label_text
 from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
-from replical.errors import RETIRED, BadProtocol, BadTable, BadUsage
+from replical.errors import RETIRED, BadProtocol, BadSpec, BadTable, BadUsage, remedy
 from replical.lab.model_columns import model_columns, score_columns
 from replical.lab.public import cover_section
 from replical.lab.schema import CUT_KINDS as CUT
@@ -26,6 +27,7 @@ from replical.lab.schema import quantile_section
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
 from replical.lattice.linear import step_for
+from replical.learners.catalogue import LEARNERS, find
 from replical.learners.parameters import Parameter
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
@@ -70,7 +72,7 @@ def class_section(
         return _scores(candidates, cuts), None
     if candidates is not None:
         return _models_section(candidates)
-    if spec in UNLISTED and named is not None:
+    if named is not None and spec in KINDS and KINDS[spec].sizes == ("D",):
         spec = f"{spec}:{len(named.names)}"
     return _rules_section(spec or ""), None
 
@@ -212,7 +214,7 @@ def lattice_keys(
     section: dict[str, Any], epsilon: float, step: float | None, intercept: float | None
 ) -> dict[str, Any]:
     """Step and constant of a lattice; a step that nobody gives follows from `epsilon`. Other classes have neither."""
-    if section["kind"] not in UNLISTED:
+    if "step" not in KINDS[section["kind"]].needs:
         if step is not None or intercept is not None:
             raise BadProtocol("step and intercept are about the class linear: leave them out")
         return {}
@@ -220,6 +222,75 @@ def lattice_keys(
     d = len(section["features"]) + (constant != 0)
     found = float(f"{step_for(epsilon, d):.3g}") if step is None else step
     return {"step": found} | ({} if constant == 0 else {"intercept": constant})
+
+
+def label_values(text: str) -> tuple[Label, ...]:
+    """Labels in their public order: a line of CSV, so that a label with a comma stands in quotes.
+
+    Examples
+    --------
+    >>> label_values("no,yes"), label_values('"benign, sure",malignant'), label_values("0,1")
+    (('no', 'yes'), ('benign, sure', 'malignant'), (0, 1))
+    """
+    try:
+        lines = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise BadProtocol(f"--label-values has a quote that does not end, or ends too early: {text!r}") from error
+    words = [word.strip() for word in lines[0]] if lines else []
+    if len(words) < 2 or not all(words):
+        raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
+    whole_numbers = all(re.fullmatch("-?[0-9]{1,18}", word) for word in words)
+    return tuple(int(word) for word in words) if whole_numbers else tuple(words)
+
+
+def all_labels(text: str, known: str | None) -> tuple[Label, ...]:
+    """Labels that are all named, among them those that are `known`."""
+    values = label_values(text)
+    said = set(map(str, values))
+    for label in () if known is None else label_values(known):
+        if str(label) not in said:
+            raise BadProtocol(f"the models say {label!r}, which is none of the labels {text}: name every label")
+    return values
+
+
+def label_text(values: tuple[Label, ...]) -> str:
+    """Labels as `label_values` reads them.
+
+    Examples
+    --------
+    >>> label_text(("a,b", "c"))
+    '"a,b",c'
+    """
+    return ",".join(
+        f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & {",", '"'} else text for text in map(str, values)
+    )
+
+
+def without_abstention(known: str, abstain: str | None) -> str | None:
+    """Labels as they are written, without what somebody says who abstains; None where that leaves too few.
+
+    Examples
+    --------
+    >>> without_abstention("0,1,unsure", "unsure")
+    '0,1'
+    """
+    left = tuple(label for label in label_values(known) if str(label) != abstain)
+    return label_text(left) if len(left) > 1 else None
+
+
+def _meant(text: str) -> str:
+    close = get_close_matches(text.lower(), LEARNERS, 1)
+    return f"did you mean {close[0]}? Otherwise " if close else ""
+
+
+def learner_id(text: str) -> str:
+    """The name of a learner that exists."""
+    if text not in LEARNERS and not text.startswith("boosted-") and not remedy(text):
+        raise BadSpec(
+            f"unknown learner {text!r}; {_meant(text)}take handicap, or lattice for --class linear (replical paper audit "
+            "--help lists those of the paper)"
+        )
+    return find(text).id
 
 
 def labels_section(

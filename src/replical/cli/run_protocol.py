@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
+from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
 from replical.cli.inputs import SIMULATED, Cluster, Device, never_over
 from replical.cli.labels import (
     PENDING,
@@ -34,14 +34,7 @@ from replical.cli.labels import (
 )
 from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.page import PageWords
-from replical.cli.sentences import (
-    detail_words,
-    error_words,
-    hypotheses,
-    item_warnings,
-    lattice_remarks,
-    proof_words,
-)
+from replical.cli.sentences import detail_words
 from replical.core.files import write_whole
 from replical.core.kernels.torch_device import use
 from replical.core.text import count, plural
@@ -58,11 +51,9 @@ from replical.lab.release import vote_of, write_vote
 from replical.lab.run import check_allowed, register_run, run
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import read_private
-from replical.lattice.linear import Linear
-from replical.lattice.plan import LatticePlan
 from replical.learners.bills import bills
+from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-from replical.worlds.forecast import forecast as forecast_of
 
 if TYPE_CHECKING:
     from replical.core.parallel import Workers
@@ -119,7 +110,7 @@ def run_command(
     device: Device = None,
     at: Cluster = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="say more: how it was foretold, and how it went")
+        bool, typer.Option("--verbose", "-v", help="say more: how the forecast was made, and how the run went")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -263,7 +254,7 @@ def _check_private(*, private: bool, approve: bool, html: Path | None, survivors
 
 def _check_listed(protocol: Protocol, *, private: bool, survivors: Path | None) -> None:
     """Refuse what names hypotheses where there is no list of them."""
-    if protocol.record.lists:
+    if family_of(protocol.record).lists:
         return
     kind = protocol.content["class"]["kind"]
     if survivors is not None:
@@ -285,12 +276,16 @@ def _note(sentence: str) -> None:
     notes.print(sentence, markup=False, soft_wrap=True)
 
 
+def _warn(sentence: str) -> None:
+    notes.print(f"Warning: {sentence}", style="bold red", markup=False, soft_wrap=True)
+
+
 def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
     protocol, lab = session.protocol, session.lab
-    plan, C = protocol.plan, protocol.recipe.C
-    items = count(len(lab), "item")
-    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses(C)}, {items}")
+    plan, family = protocol.plan, family_of(protocol.record)
+    about = f"{plan.learner}, {family.class_words(protocol.recipe.C)}, {count(len(lab), 'item')}"
+    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {about}")
     if session.ledger.registration is None and (verbose or protocol.registers):
         _note(
             f"Not registered: items {lab.fingerprint[:23]}, private seed committed to as {commitment(session.secret)[:23]}. "
@@ -299,33 +294,23 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     most = plan.labels_most
     if most is not None:
         _note(f"At most {amount(most)} {plural(most, 'label')}.")
-    if isinstance(C, Linear):
-        return _announce_lattice(C, protocol, lab)
+    for remark in family.remarks(protocol):
+        _note(remark)
+    for warning in family.warnings(protocol, lab.items):
+        _warn(f"{warning}.")
+    if (cost := family.cost(protocol)) is not None:
+        return float(cost.labels) if cost.kind == "estimate" else None
     if verbose:
         _tell_bill(protocol)
     pool = lab.pool(SIMULATED)
     if pool.version_space().mass == 0:
         features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
-        notes.print(
-            f"Warning: on every item all hypotheses say the same, so no label can tell them apart{features}",
-            style="bold red",
-            soft_wrap=True,
-        )
+        _warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
         return None
     if truths and lab.sharded:
         _note("No forecast: it would read the shards many times.")
         return None
     return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
-
-
-def _announce_lattice(C: Linear, protocol: Protocol, lab: LabPool) -> float | None:
-    """There is no list that a forecast could choose truths from: what is known before the first label."""
-    assert isinstance(protocol.plan, LatticePlan), "who else has a lattice?"
-    for remark in lattice_remarks(C, protocol.plan):
-        _note(remark)
-    for warning in item_warnings(C, lab.items, protocol.recipe.columns):
-        notes.print(f"Warning: {warning}.", style="bold red", markup=False, soft_wrap=True)
-    return None if protocol.plan.noisy else float(protocol.plan.labels_about(C))
 
 
 def _tell_bill(protocol: Protocol) -> None:
@@ -339,11 +324,8 @@ def _tell_bill(protocol: Protocol) -> None:
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
-    options = protocol.options | {"prior": protocol.prior}
     try:
-        forecast = forecast_of(
-            pool, protocol.plan.learner, options, published=protocol.plan, noise=protocol.parameter("nu"), draws=truths
-        )
+        forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"))
     except NO_FORECAST as error:  # the run will say so if it matters
         _note(f"No forecast: {error}.")
         return None
@@ -432,10 +414,11 @@ def _say_result(
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {key: str(written[key]) for key in ("journal", "certificate")})
         return
+    family = family_of(protocol.record)
     for sentence in (
         _answer_sentence(session),
-        error_words(result, protocol),
-        proof_words(result, protocol),
+        family.error_words(result, protocol),
+        family.proof_words(result, protocol),
         _files_sentence(written, certified=body["certified"]),
         *(detail_words(result, protocol) if verbose else ()),
     ):
@@ -451,9 +434,9 @@ def _answer_sentence(session: Session) -> str:
     labels += f" ({count(skipped, 'item')} skipped)" if skipped else ""
     if result.hypothesis is None:
         return f"Answer: none, no hypothesis was found often enough (no heavy hitter); {labels}."
-    chosen = session.protocol.recipe.describe(result.hypothesis)
-    numbered = f" (hypothesis {result.hypothesis})" if session.protocol.record.lists else ""
-    return f"Answer: {chosen}{numbered}, chosen with {labels}."
+    protocol = session.protocol
+    chosen = family_of(protocol.record).answer_words(result.hypothesis, protocol.recipe)
+    return f"Answer: {chosen}, chosen with {labels}."
 
 
 def _files_sentence(written: Mapping[str, Path | str | None], *, certified: bool) -> str:

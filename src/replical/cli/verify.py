@@ -35,7 +35,7 @@ RegistrationFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--registration",
-        help="a registration; give all that were published: has each its certificate, and each lab one?",
+        help="a registration; give all that were published: each needs its certificate, and each lab has one",
     ),
 ]
 NO = 1

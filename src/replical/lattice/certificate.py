@@ -8,34 +8,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from msgspec import Meta, Struct, to_builtins
 from numpy.typing import NDArray
 
-from replical.classes.base import size_of
+from replical.classes.base import HypothesisClass, Items, size_of
 from replical.classes.recipe import Recipe
-from replical.core.text import about, at_most, confidence, count, two_of
+from replical.core.text import about, at_most, confidence, count, plural, two_of
 from replical.lab.certificate.checks import check_hypothesis, index_of
 from replical.lab.certificate.file import condition_part
 from replical.lattice.cones import cells_of, crossings_of
 from replical.lattice.learner import ACCURATE, CONTRADICTED, ENCLOSED, SEPARABLE, LatticeProof, own_conditions
-from replical.lattice.linear import Linear
+from replical.lattice.linear import Linear, dependent_columns
 from replical.lattice.plan import LatticePlan
+from replical.learners.plan import Cost
 from replical.learners.proof import Belief, Claim, Family, Published, Step, is_count, is_number, same
 from replical.learners.result import Result
 
 Count = Annotated[int, Meta(ge=0)]
+_FEW = 3  # columns that are named
 _ROOM = 1e-3  # by which doubles and the lattice's axes may be off
 
 
-class Part(Struct, tag_field="family", tag="lattice", forbid_unknown_fields=True):
+class Part(Struct, forbid_unknown_fields=True):
     """What a run of Lattice knows: its cell and the direction in the middle of it, and what is left, in cells an axis.
 
     ``axes``, ``wrong`` and ``open`` are null where labels may be wrong; ``axes`` also where nothing bounds what is left.
     """
 
+    family: Literal["lattice"]
     enclosed: bool
     cell: list[int]
     direction: list[float]
@@ -141,6 +144,61 @@ class LatticeFamily(Family):
         else:
             yield f"{cell}; directions that contradict no label lie in {count(cells_of(found.axes), 'cell')}."
 
+    def class_words(self, C: HypothesisClass) -> str:
+        """How many cells a lattice has."""
+        size = size_of(C)
+        return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"
+
+    def answer_words(self, h: int, recipe: Recipe) -> str:
+        """A half-space; the number of its cell says nothing to anybody."""
+        return recipe.describe(h)
+
+    def left_words(self, survivors: int) -> str:
+        """Cells that are left are not counted after every label."""
+        return ""
+
+    def cost(self, protocol: Published) -> Cost:
+        """One figure: an estimate, or the labels that are planned for where they may be wrong."""
+        C, plan = _lattice(protocol)
+        return Cost(
+            labels=plan.labels_about(C),
+            kind="most" if plan.noisy else "estimate",
+            note="an estimate for items that look alike from every side",
+        )
+
+    def remarks(self, protocol: Published) -> Iterator[str]:
+        """What it takes, and what is supposed."""
+        C, plan = _lattice(protocol)
+        if plan.noisy:
+            yield (
+                f"Each lab asks for {count(plan.labels_about(C), 'label')}. Labels may be wrong (nu), so nothing will be "
+                "proven: how often labs differ is predicted, and called so."
+            )
+            return
+        yield (
+            f"About {count(plan.labels_about(C), 'label')} per lab, if items look alike from every side and no wall of "
+            "the lattice is in the way: an estimate, no bound. What is proven supposes that some half-space makes no error."
+        )
+        if plan.max_labels is not None and plan.max_labels - plan.checks < C.d:
+            yield (
+                f"Note: nothing can be proven with so few labels: {plan.checks} of {plan.max_labels} check the answer, and "
+                f"{C.d} coordinates need at least as many others; raise max_labels."
+            )
+
+    def warnings(self, protocol: Published, items: Items) -> Iterator[str]:
+        """Items that are too few, or do not tell all coordinates apart."""
+        d, columns = _lattice(protocol)[0].d, (*protocol.recipe.columns, "the intercept")
+        if len(items) < d:
+            few = count(len(items), "item")
+            yield f"{few} cannot tell {d} coordinates apart, so nothing can be proven: bring more items"
+        elif found := dependent_columns(items):
+            said = ", ".join(columns[j] for j in found[:_FEW]) + (" .." if len(found) > _FEW else "")
+            follow = plural(len(found), "follows", "follow")
+            yield (
+                f"on these items {said} {follow} from the other features (constant, a copy, a sum), so no label can tell "
+                "their weights and nothing can be proven: publish a protocol without them"
+            )
+
 
 FAMILY = LatticeFamily()
 _SUPPOSED = "if some half-space makes no error"
@@ -165,6 +223,7 @@ def _part(recipe: Recipe, found: LatticeProof) -> dict[str, Any]:
     C = recipe.C
     assert isinstance(C, Linear), "whose cells they are"
     part = Part(
+        family="lattice",
         enclosed=found.enclosed,
         cell=list(found.cell),
         direction=C.normal(C.number(found.cell)).tolist(),
@@ -177,10 +236,8 @@ def _part(recipe: Recipe, found: LatticeProof) -> dict[str, Any]:
 
 
 def _lattice(protocol: Published) -> tuple[Linear, LatticePlan]:
-    C, plan = protocol.recipe.C, protocol.plan
-    assert isinstance(C, Linear), "asked of lattices only"
-    assert isinstance(plan, LatticePlan), "asked of lattices only"
-    return C, plan
+    """Its class and plan, which nobody else's are."""
+    return cast(Linear, protocol.recipe.C), cast(LatticePlan, protocol.plan)
 
 
 def _noisy(body: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 
 from replical.errors import ReplicalError, ValueOutOfRange
-from replical.learners.catalogue import LEARNERS, Record, find
+from replical.learners.catalogue import Record, find, of_lists
 from replical.learners.plan import Number, Setting
 from replical.learners.planning import plan
 
@@ -59,7 +59,7 @@ def bills(
     >>> [f"{bill.learner} {bill.labels:.2g}" for bill in choices if bill.applies and bill.plan == "tight"][:4]
     ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
-    records = LEARNERS.values() if learner is None else (find(learner),)
+    records = of_lists() if learner is None else (find(learner),)
     return [_bill(setting, record, name, pool, noisy) for record in records for name in record.plans]
 
 

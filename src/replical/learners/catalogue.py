@@ -69,8 +69,8 @@ class Record:
     infers
         Does it infer labels where `nu` is 0, and take no other `nu`?
     lists
-        Does it choose from a list of hypotheses? One that does not is for classes that are no list (`UNLISTED`), and stands
-        in no bill, audit or study.
+        Does it choose from a list of hypotheses? One that does not is for classes that are no list, and stands in
+        no bill, audit or study.
     shrinks
         Do later rounds of a run never have more survivors?
     abstains
@@ -181,7 +181,6 @@ _CAL = Record(
     active=True,
     paper=None,
     tight="replical.learners.paper.cal:cal",
-    options=frozenset({"query"}),
     bounds=Bounds(paper=("cal", None)),
     colour="#2A8FCB",
     marker="o",
@@ -209,7 +208,7 @@ _A2 = Record(
     active=True,
     paper=None,
     tight="replical.learners.paper.a2:betting",
-    options=frozenset({"kappa", "batch"}),
+    options=frozenset({"batch"}),
     bounds=Bounds(paper=("a2", "a2")),
     colour="#C98500",
     marker="s",
@@ -323,6 +322,23 @@ def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
     )
 
 
+_LATTICE = Record(
+    id="lattice",
+    learner="replical.lattice.learner:Lattice",
+    setting="either",
+    replicable=True,
+    active=True,
+    certifies=True,
+    lists=False,
+    shrinks=False,  # how far the directions reach that are left is not computed after every label
+    family="replical.lattice.certificate:FAMILY",
+    paper=None,
+    tight="replical.lattice.plan:lattice",
+    needs=frozenset({"rho"}),
+    options=frozenset({"nu", "labs"}),
+    colour="#000000",
+    marker="+",
+)
 _ALL = (
     _ERM,
     _CAL,
@@ -336,28 +352,14 @@ _ALL = (
     _boost(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boost(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boost(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
+    _LATTICE,
 )
 LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
 
-UNLISTED: dict[str, Record] = {
-    "lattice": Record(
-        id="lattice",
-        learner="replical.lattice.learner:Lattice",
-        setting="either",
-        replicable=True,
-        active=True,
-        certifies=True,
-        lists=False,
-        shrinks=False,  # how far the directions reach that are left is not computed after every label
-        family="replical.lattice.certificate:FAMILY",
-        paper=None,
-        tight="replical.lattice.plan:lattice",
-        needs=frozenset({"rho"}),
-        options=frozenset({"nu", "labs"}),
-        colour="#000000",
-        marker="+",
-    )
-}
+
+def of_lists() -> list[Record]:
+    """Learners that choose from a list of hypotheses: those of bills, audits and studies."""
+    return [record for record in LEARNERS.values() if record.lists]
 
 
 def standard_learner(*, lists: bool = True) -> str:
@@ -379,15 +381,13 @@ def find(learner: str) -> Record:
     >>> find("handicap").parent, sorted(find("cal-rounds").needs)
     ('a2', ['theta'])
     """
-    if learner in UNLISTED:
-        return UNLISTED[learner]
     if learner not in LEARNERS and (gone := remedy(str(learner))):
         raise BadSpec(f"unknown learner {learner!r}{gone}")
     if learner not in LEARNERS and str(learner).removeprefix("boosted-") in LEARNERS:
         bases = ", ".join(record.parent for record in LEARNERS.values() if record.boosts and record.parent)
         raise BadSpec(f"unknown learner {learner!r}: boosting starts from a replicable learner, one of {bases}")
     if learner not in LEARNERS:
-        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join((*LEARNERS, *UNLISTED))}")
+        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(LEARNERS)}")
     return LEARNERS[learner]
 
 

@@ -97,24 +97,12 @@ _ALL = (
     ),
     Parameter(name="k_loop", kind="count", help="your own number of labels per round"),
     Parameter(name="k_final", kind="count", help="your own size of the last sample"),
-    Parameter(
-        name="kappa",
-        kind="share",
-        help="where A2 stops: a disagreement mass, at most epsilon",
-    ),
     Parameter(name="batch", kind="count", help="items that are open at once (1)", default=1),
-    Parameter(
-        name="query",
-        kind="word",
-        words=("scan", "halving"),
-        help="what CAL asks next: scan, the next disputed item, or halving",
-        default="scan",
-    ),
     Parameter(name="a", kind="share", help="start of the range of handicap's shared threshold"),
     Parameter(name="b", kind="share", help="end of the range of handicap's shared threshold"),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
-    Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),
+    Parameter(name="labs", kind="count", help="how many labs are to agree (2)", low=2, default=2),
     Parameter(name="max_labels", kind="count", help="budget of labels per lab"),
 )
 PARAMETERS: Mapping[str, Parameter] = {each.name: each for each in _ALL}

@@ -118,11 +118,6 @@ class Plan:
         """Does it ask for labels where nobody disagrees, too?"""
         return False
 
-    @property
-    def picks_items(self) -> bool:
-        """Does it ask items that it did not come across by looking at one after the other?"""
-        return False
-
     def check_rounds(self, rounds: Rounds) -> str | None:
         """What is wrong, if no run of this plan has such `rounds`."""
         raise NotImplementedError
@@ -333,22 +328,12 @@ class Task:
     T: Decimal
     k_loop: int | None
     k_final: int | None
-    kappa: Decimal | None
     batch: int
-    query: str
     a: Decimal | None
     b: Decimal | None
     strings: int | None
     runs: int | None
     labs: int
-
-    def __post_init__(self) -> None:
-        """Refuse a stop with which no answer would be as good as was asked for."""
-        if self.kappa is not None and self.kappa > self.epsilon:
-            raise ValueOutOfRange(
-                f"kappa must be at most epsilon = {self.epsilon:g}, got {self.kappa:g}: a run that stops there leaves "
-                "hypotheses that err more than epsilon; give a smaller kappa or a larger epsilon"
-            )
 
     @property
     def nu_bar(self) -> Decimal:

@@ -36,9 +36,7 @@ def plan(
     T: float | None = None,
     k_loop: int | None = None,
     k_final: int | None = None,
-    kappa: float | None = None,
     batch: int | None = None,
-    query: str | None = None,
     a: float | None = None,
     b: float | None = None,
     strings: int | None = None,
@@ -74,12 +72,8 @@ def plan(
         Threshold range T/Θ of the paper's RepliCAL, 1/8 if left out.
     k_loop, k_final
         Your own sizes in place of the proof's; the result then says which condition they break.
-    kappa
-        Where A² stops: at disagreement mass `kappa` instead of `epsilon`, at most that.
     batch
         Items A² has open at once, 1 if left out.
-    query
-        What CAL asks next: ``"scan"``, the next disputed item, or ``"halving"``, the one that splits V most evenly.
     a, b
         Range of the shared threshold of handicap where handicaps follow a public order, .75 of epsilon and epsilon if left
         out.
@@ -117,7 +111,7 @@ def plan(
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
-        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "a": a, "b": b,
+        "k_final": k_final, "batch": batch, "a": a, "b": b,
         "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip
@@ -127,8 +121,7 @@ def plan(
         raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
     _check_parameters(record, name, values)
     given = None if isinstance(C, int | np.integer) else C
-    _check_class(record, given)
-    n = class_size("the number of hypotheses", C if given is None else len(given)) if record.lists else 0  # type: ignore[arg-type]
+    n = _count_hypotheses(record, C)
     if given is not None:
         prior.check(given)
     try:
@@ -190,18 +183,22 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
             raise ValueOutOfRange(f"{record.id} needs {parameter}, and none was given")
 
 
-def _check_class(record: Record, C: HypothesisClass | None) -> None:
-    """Refuse a learner that needs a list where there is none, and the other way round."""
-    if record.lists and C is not None and not is_listed(C):
+def _count_hypotheses(record: Record, C: HypothesisClass | int) -> int:
+    """Refuse a learner that needs a list where there is none, and the other way round; the length of the list, else 0."""
+    size = C if isinstance(C, int | np.integer) else len(C) if is_listed(C) else None
+    if record.lists and size is None:
         raise BadSpec(
             f"{record.id} chooses from a list of hypotheses, and the class linear has none: take the learner lattice, or "
             "the class halfspaces, a list of half-spaces"
         )
-    if not record.lists and (C is None or is_listed(C)):
+    if size is None:
+        return 0
+    if not record.lists:
         raise BadSpec(
             f"{record.id} rounds directions to the cells of the class linear, and got a list of hypotheses: take the class "
             "linear, or a learner that chooses from a list, e.g. handicap"
         )
+    return class_size("the number of hypotheses", size)
 
 
 _NO_STRICT_PROOF = Condition(

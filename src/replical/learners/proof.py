@@ -16,13 +16,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.base import HypothesisClass, Items
 from replical.classes.recipe import Recipe
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
 from replical.core.ranges import told_set
 from replical.core.text import about, at_least, at_most, confidence, count, two_of
 from replical.learners.catalogue import Record, load
-from replical.learners.plan import Condition, Plan, RunReport
+from replical.learners.plan import Condition, Cost, Plan, RunReport
 from replical.learners.result import AnswerError, Result
 
 Test = Callable[[], str | None]  # what is wrong, in a sentence, or nothing
@@ -231,6 +232,30 @@ class Family:
     def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
         """What else a run can tell."""
         yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
+
+    def class_words(self, C: HypothesisClass) -> str:
+        """How many hypotheses a class has."""
+        return count(len(C), "hypothesis", "hypotheses")
+
+    def answer_words(self, h: int, recipe: Recipe) -> str:
+        """A hypothesis, by its name and its number."""
+        return f"{recipe.describe(h)} (hypothesis {h})"
+
+    def left_words(self, survivors: int) -> str:
+        """Who is left while a run goes on, for the end of a line."""
+        return f"; {count(survivors, 'hypothesis', 'hypotheses')} still in question"
+
+    def cost(self, protocol: Published) -> Cost | None:
+        """About what a run costs, where no other learner is for the class; None where bills and forecasts say it."""
+        return None
+
+    def remarks(self, protocol: Published) -> Iterator[str]:
+        """What somebody who publishes a protocol, or runs it, should know."""
+        yield from ()
+
+    def warnings(self, protocol: Published, items: Items) -> Iterator[str]:
+        """What is wrong with items on which no proof is possible."""
+        yield from ()
 
 
 PLAIN = Family()

@@ -9,12 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
-from itertools import accumulate
-from typing import Any, Protocol
+from typing import Protocol
 
 from replical.classes.base import HypothesisClass
 from replical.core.exact import round_up
-from replical.errors import MissingExtra
 from replical.learners.plan import STOP, Condition
 from replical.pools.version_space import VersionSpace
 
@@ -121,31 +119,6 @@ class Result:
                 rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"
         return html_table(rows)
 
-    def plot(self) -> Any:
-        """A picture of how disagreement and survivors shrank, label by label: a figure of matplotlib's.
-
-        Raises
-        ------
-        MissingExtra
-            If matplotlib is not installed.
-        """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
-        asked = list(accumulate((each.drawn for each in self.rounds), initial=0))
-        masses = [each.disagreement[0] / each.disagreement[1] for each in self.rounds]
-        sizes = [each.survivors for each in self.rounds]
-        figure = Figure(figsize=(6, 3.2), layout="constrained")
-        left = figure.add_subplot()
-        left.plot(asked, [*masses, float(self.V.mass)], color="#009E73", label="disagreement Δ(V)")
-        left.set(xlabel="labels asked", ylabel="disagreement Δ(V)", ylim=(0, None))
-        right = left.twinx()
-        right.semilogy(asked, [*sizes, self.V.size], color="#D55E00", linestyle="--", label="survivors")
-        right.set_ylabel("survivors")
-        figure.legend(loc="upper right", bbox_to_anchor=(0.85, 0.95), frameon=False, fontsize=8)
-        return figure
-
     @property
     def stopped(self) -> bool:
         """Did the run end by its own stop test, and not at a cap or budget?"""
@@ -170,11 +143,6 @@ class Proof(Protocol):
     @property
     def rho_proven(self) -> float:
         """Two labs both prove this much and differ with at most this probability."""
-        ...
-
-    @property
-    def rho_predicted(self) -> float | None:
-        """An estimate of how often they differ, not a bound; None where there is none."""
         ...
 
     @property

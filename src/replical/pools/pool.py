@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,77 +15,11 @@ from replical.classes.base import HypothesisClass, Indices, Items, is_listed
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
-from replical.pools.scan import Blocks, ExactBlocks, ExactScan, FiniteBlocks, FiniteScan, Scan
+from replical.pools.scan import ExactBlocks, ExactScan, FiniteBlocks, FiniteScan
 from replical.pools.version_space import VersionSpace
 
 _TAIL = 10_000  # items to measure on where any number could be drawn
 _MOST_WEIGHT = 2**53  # masses stay exact in doubles
-
-
-class AnyPool(Protocol):
-    """What a learner sees of a pool."""
-
-    @property
-    def C(self) -> HypothesisClass:
-        """The class whose predictions the items carry."""
-        ...
-
-    @property
-    def items(self) -> Items:
-        """The items, checked and encoded by the class."""
-        ...
-
-    @property
-    def exact(self) -> bool:
-        """Are masses known instead of measured?"""
-        ...
-
-    @property
-    def size(self) -> int:
-        """Items in the pool; of a known distribution its total weight."""
-        ...
-
-    @property
-    def most_copies(self) -> int:
-        """For how many items one row stands at most; 1 where every draw has a label of its own."""
-        ...
-
-    def first(self, items: int | None) -> AnyPool:
-        """The first `items` of the private order as a pool of their own; all of them if none is given."""
-        ...
-
-    @property
-    def unasked(self) -> Indices:
-        """Items that nobody can label."""
-        ...
-
-    def reserve(self, measuring: int) -> AnyPool:
-        """Set `measuring` items aside that measure masses and are never asked."""
-        ...
-
-    def part(self, number: int, *, of: int) -> AnyPool:
-        """Part `number` of `of` equal parts of the private order, as a pool of its own."""
-        ...
-
-    def version_space(self) -> VersionSpace:
-        """V = C on this pool."""
-        ...
-
-    def scan(self, *, sparing: int = 0) -> Scan:
-        """A fresh pass that never asks the last `sparing` items; the same one at every call."""
-        ...
-
-    def blocks(self) -> Blocks:
-        """A fresh pass in blocks, in which every item scanned counts; the same one at every call."""
-        ...
-
-    def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
-        """Up to `most` items that a pass in blocks which scanned so many has not looked at; how many nobody could label."""
-        ...
-
-    def tail(self, part: Fraction) -> Indices:
-        """The last `part` of the private order: items to measure on, spared by ``scan(sparing=len(tail))``."""
-        ...
 
 
 class Pool:
@@ -292,7 +226,7 @@ class Pool:
         """V = C on this pool."""
         return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
 
-    def scan(self, *, sparing: int = 0) -> Scan:
+    def scan(self, *, sparing: int = 0) -> FiniteScan:
         """A fresh pass from the first item of the private order that never asks the last `sparing` items."""
         order = self._order[: len(self) - sparing]
         return FiniteScan(order if len(self._unasked) == 0 else order[~np.isin(order, self._unasked)])
@@ -393,7 +327,7 @@ class ExactPool:
         """V = C on this distribution."""
         return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
 
-    def scan(self, *, sparing: int = 0) -> Scan:
+    def scan(self, *, sparing: int = 0) -> ExactScan:
         """A fresh sequence of draws, the same one at every call; nothing runs out, so `sparing` changes nothing."""
         return ExactScan(self.weights, self._private.generator("draws"))
 
@@ -412,6 +346,9 @@ class ExactPool:
     def _draw(self, purpose: str, count: int) -> Indices:
         ticks = self._private.generator(purpose).integers(int(self.weights.sum()), size=count)
         return np.searchsorted(np.cumsum(self.weights), ticks, side="right").astype(np.int64)
+
+
+AnyPool = Pool | ExactPool  # what a learner sees
 
 
 def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,34 +18,6 @@ from replical.pools.query import Counts, Indices, Query, binomial, multinomial
 from replical.pools.version_space import VersionSpace
 
 _FIRST_LOOK = 256  # items looked at first when searching for the next disputed one; doubled until found
-
-
-class Scan(Protocol):
-    """One pass over a pool; it remembers what it has used up."""
-
-    def draw(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items inside DIS(V); none if no item of the pool lies there."""
-        ...
-
-    def some(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items inside DIS(V), or as many as are left."""
-        ...
-
-    def among(self, V: VersionSpace, M: int) -> Query:
-        """Those of the next `M` items that lie in DIS(V)."""
-        ...
-
-    def anywhere(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items, wherever they lie."""
-        ...
-
-    def inside(self, V: VersionSpace, count: int) -> int:
-        """How many of the next `count` items lie in DIS(V); no label is asked."""
-        ...
-
-    def evenest(self, V: VersionSpace) -> Query:
-        """The item that splits V most evenly; none if no item is disputed."""
-        ...
 
 
 class FiniteScan:
@@ -101,12 +72,6 @@ class FiniteScan:
         """How many of the next `count` items lie in DIS(V); `PoolExhausted` is raised if fewer are left."""
         return int(np.count_nonzero(V.disagreement[self._take(count)]))
 
-    def evenest(self, V: VersionSpace) -> Query:
-        """The item that splits V most evenly, the first in private order if several do; the scan does not move."""
-        best = _evenest(V, V.disputed[np.isin(V.disputed, self._order)])
-        first = self._order[np.isin(self._order, best)][:1] if len(best) > 1 else best
-        return _query(V, first, scanned=0)
-
     def _take(self, k: int) -> Indices:
         left = len(self._order) - self._at
         if k > left:
@@ -146,11 +111,6 @@ class ExactScan:
         """How many of `count` draws fall into DIS(V)."""
         return int(binomial(self._generator, np.array([count], dtype=object), np.array([float(V.mass)]))[0])
 
-    def evenest(self, V: VersionSpace) -> Query:
-        """The cell that splits V most evenly; a private choice if several do."""
-        best = _evenest(V, V.disputed)
-        return _query(V, best if len(best) < 2 else self._generator.choice(best, size=1), scanned=0)
-
     def _draw(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
         region = region[self._weights[region] > 0]
         if k == 0:
@@ -166,40 +126,14 @@ class ExactScan:
         return _query(V, region[np.searchsorted(mass, ticks, side="right")], scanned=scanned)
 
 
-class Blocks(Protocol):
-    """One pass in blocks: every item scanned counts, asked or not."""
-
-    @property
-    def unlabelled(self) -> int:
-        """Items so far that would have been asked if anybody could label them."""
-        ...
-
-    @property
-    def left(self) -> int | None:
-        """Items not scanned yet; None where they never run out."""
-        ...
-
-    @property
-    def place(self) -> tuple[int, int] | None:
-        """Where the pass is, for `go_to`; None where nobody can go back."""
-        ...
-
-    def go_to(self, place: tuple[int, int]) -> None:
-        """Go on from a place; `ValueError` if there is no such place."""
-        ...
-
-    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
-        """Items up to the `most`-th that is asked, or until `idle` in a row were not; nothing scanned: none is left.
-
-        Asked is what lies in DIS(S) and, where there is one, in DIS(V): elsewhere V knows the label.
-        """
-        ...
+Scan = FiniteScan | ExactScan  # one pass over a pool; it remembers what it has used up
 
 
 class FiniteBlocks:
     """Blocks of a fixed `order`; items that nobody can label are scanned like any other and never asked.
 
-    No block goes beyond one of the `ends`, so a pool to which items are added is scanned as it was before.
+    No block goes beyond one of the `ends`, so a pool to which items are added is scanned as it was before. `unlabelled`
+    counts items so far that would have been asked if anybody could label them.
     """
 
     def __init__(self, order: Indices, unasked: Indices, ends: Sequence[int] = ()) -> None:
@@ -279,14 +213,7 @@ class ExactBlocks:
         return _query(S, np.array(asked, dtype=np.int64), scanned=scanned)
 
 
-def _evenest(V: VersionSpace, disputed: Indices) -> Indices:
-    """The disputed items on which the commonest prediction has the fewest votes."""
-    items = disputed[V.weight(disputed) > 0]
-    if len(items) == 0:
-        return items
-    most = V.predictions.votes(V.indices, items).max(axis=1)
-    evenest: Indices = items[most == most.min()]
-    return evenest
+Blocks = FiniteBlocks | ExactBlocks  # one pass in blocks: every item scanned counts, asked or not
 
 
 def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, scanned: int) -> Query:

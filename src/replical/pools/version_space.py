@@ -149,10 +149,6 @@ class VersionSpace:
         """Weight of DIS(V)."""
         return self._undecided_weight - int(self._weights[self._settled_items].sum())
 
-    def weight(self, items: Indices) -> NDArray[np.int64]:
-        """How many items of the pool each of `items` stands for."""
-        return self._weights[items]
-
     @property
     def mass(self) -> Fraction:
         """Δ(V), exactly."""
@@ -193,12 +189,6 @@ class VersionSpace:
         """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
         items = np.flatnonzero(self._weights)
         return self.predictions.errors(items, self.label_counts(items, self.predictions.codes(h, items)), self.indices)
-
-    @cached_property
-    def vote(self) -> Codes:
-        """The commonest prediction on each disputed item, the smallest code if tied."""
-        vote: Codes = self.predictions.votes(self.indices, self.disputed).argmax(axis=1).astype(np.uint16)
-        return vote
 
     def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
         """The version space of the survivors marked in `mask`.

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from replical.core.exact import check_between
-from replical.lattice.learner import Lattice
+from replical.lattice.learner import Lattice, LatticeProof
 from replical.lattice.linear import Linear, heights, step_for
 from replical.lattice.plan import lattice_plan
 from replical.sklearn.base import Oracle, Replicable
@@ -154,7 +154,7 @@ class ReplicableLinear(Replicable):
         )
         result = self._ask(Lattice(plan), C, X, labels, seed)
         found, h = result.proof, result.hypothesis
-        assert found is not None, "every run of Lattice says this"
+        assert isinstance(found, LatticeProof), "every run of Lattice ends with one"
         assert h is not None, "and this"
         self._keep(result, classes, seed)
         self.class_, w = C, C.normal(h)

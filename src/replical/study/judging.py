@@ -10,13 +10,12 @@ from math import floor, log10
 from replical.core.exact import clopper_pearson, fraction, round_down, round_up, upper_tail
 from replical.core.text import plural
 from replical.learners.catalogue import LEARNERS, find
+from replical.learners.parameters import OPTIONS
 from replical.study.results import Row
 from replical.worlds.audit import COUNTED
-from replical.worlds.experiment import OPTIONS
 
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")
-_SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
-_SAME_ORDER = ("query", "batch")  # what a learner and its parent must have in common beside their world
+_SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size", "batch")
 
 WITHIN, OPEN, BELOW = "within", "compatible", "below"
 
@@ -185,7 +184,7 @@ def parents(rows: Iterable[Row]) -> dict[str, Row]:
     ran = finished_rows(rows)
     known: dict[tuple[object, ...], Row] = {}
     for row in ran:
-        plain = row["kappa"] is None and row["max_labels"] is None and not has_own_sizes(row)
+        plain = row["max_labels"] is None and not has_own_sizes(row)
         if plain or row["replicable"]:
             for place in _places(row):
                 known.setdefault((row["learner"], row["rho"], *place), row)
@@ -201,7 +200,7 @@ def parents(rows: Iterable[Row]) -> dict[str, Row]:
 
 def _places(row: Row) -> list[tuple[object, ...]]:
     """Where to look for a cell's parent, the closest first."""
-    place = tuple(row[name] for name in (*_SAME_WORLD, *_SAME_ORDER))
+    place = tuple(row[name] for name in _SAME_WORLD)
     theta, plan = ("theta", row["theta"]), ("plan", row["plan"])
     return [(*place, theta, plan), (*place, theta), (*place, plan), place]
 

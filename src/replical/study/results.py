@@ -23,11 +23,11 @@ from replical.bounds.complexity import BOUNDS
 from replical.classes.catalogue import known_theta
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import find
+from replical.learners.parameters import OPTIONS
 from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
 from replical.worlds.audit import COUNTED, Audit, Columns, figures
 from replical.worlds.audit import mean as mean_of
-from replical.worlds.experiment import OPTIONS
 from replical.worlds.world import BoundaryNoise, parse_noise
 
 _FIGURES = tuple(Audit.__dataclass_fields__)
@@ -87,11 +87,6 @@ def row(cell: Cell, entry: Entry) -> Row:
     if columns["replicable"]:
         columns["vacuous"] = audit["base_agreement"] > 1 - COUNTED
     return columns
-
-
-def fill_columns(rows: list[Row]) -> list[Row]:
-    """Rows with every column there is now: those of an older study have nothing in the newer ones."""
-    return [dict.fromkeys(name for name, _ in SCHEMA) | row for row in rows]
 
 
 def summary(rows: Columns) -> Row:

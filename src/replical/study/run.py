@@ -16,12 +16,12 @@ from replical.core.canonical import fingerprint
 from replical.core.parallel import Workers
 from replical.errors import BadStudy
 from replical.study.pictures.costs import costs
-from replical.study.pictures.curves import curves, difference_scatter, estimate_scatter
+from replical.study.pictures.curves import curves, difference_scatter
 from replical.study.pictures.headline import headline
 from replical.study.pictures.style import Picture, style
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
-from replical.study.results import Row, fill_columns, row, table, write_csv
+from replical.study.results import Row, row, table, write_csv
 from replical.study.scheduler import Progress, Sweep
 from replical.study.spec import Cell, Study
 from replical.study.store import Entry, Store, arrow
@@ -129,7 +129,6 @@ def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
 
 def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
     """Draw every picture the study has data for, the headline first; the same rows give the same bytes."""
-    rows = fill_columns(rows)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -140,5 +139,4 @@ def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
             *costs(cells, rows, folder),
             *difference_scatter(rows, folder),
             *curves(rows, folder),
-            *estimate_scatter(rows, folder),
         ]

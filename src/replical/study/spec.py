@@ -22,8 +22,9 @@ from replical.core.exact import clopper_pearson
 from replical.core.files import read_toml
 from replical.errors import BadStudy, ReplicalError
 from replical.learners.catalogue import find
+from replical.learners.parameters import OPTIONS
 from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
-from replical.worlds.experiment import OPTIONS, Experiment, parse_pool_size
+from replical.worlds.experiment import Experiment, parse_pool_size
 from replical.worlds.world import parse_noise
 
 SCHEMA = "replical.study/1"

@@ -248,16 +248,15 @@ def _group(results: Sequence[Result]) -> LabGroup:
 
 
 class Proven(NamedTuple):
-    """What one lab of a pair has proven, and how often it expects to differ."""
+    """What one lab of a pair has proven."""
 
     certified: bool
     rho_proven: float
-    rho_predicted: float | None
 
     @classmethod
     def of(cls, proof: Proof) -> Proven:
         """Of a whole proof, which is much larger."""
-        return cls(proof.certified, proof.rho_proven, proof.rho_predicted)
+        return cls(proof.certified, proof.rho_proven)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -337,8 +336,7 @@ class LabGroup:
 class Audit:
     """The figures of an audit.
 
-    What labs proved and estimated (`labels_sufficient_fraction` to `rho_predicted`) is None where the learner does not
-    certify.
+    What labs proved (`certified_fraction` and `rho_proven`) is None where the learner does not certify.
 
     Attributes
     ----------
@@ -360,12 +358,10 @@ class Audit:
         Error of a lab's answer above the smallest of the class: mean and largest.
     excess_over_epsilon
         Labs whose excess error is above ε.
-    labels_sufficient_fraction
-        The share of labs that needed no more labels, only perhaps a larger pool.
     certified_fraction
         The share of labs that ended certified.
-    rho_proven, rho_predicted
-        Means over labs of what they proved, and estimated, about how often two labs differ.
+    rho_proven
+        Mean over labs of what they proved about how often two labs differ.
     cap_reached
         Labs whose run ended other than by its own stop test.
     """
@@ -384,10 +380,8 @@ class Audit:
     excess_error_mean: float
     excess_error_max: float
     excess_over_epsilon: int
-    labels_sufficient_fraction: float | None
     certified_fraction: float | None
     rho_proven: float | None
-    rho_predicted: float | None
     cap_reached: int
 
 
@@ -415,8 +409,8 @@ _PAIR_COLUMNS = (
 )
 _LAB_COLUMNS = (
     ("hypothesis", "int64"), ("unrounded", "int64"), ("survivors", "int64"), ("labels", "double"),
-    ("excess_error", "double"), ("over_epsilon", "bool"), ("stopped_short", "bool"), ("labels_sufficient", "bool"),
-    ("certified", "bool"), ("rho_proven", "double"), ("rho_predicted", "double"),
+    ("excess_error", "double"), ("over_epsilon", "bool"), ("stopped_short", "bool"),
+    ("certified", "bool"), ("rho_proven", "double"),
 )  # fmt: skip
 
 
@@ -449,10 +443,8 @@ def _lab_row(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:
         "excess_error": float(pair.excess_errors[lab]),
         "over_epsilon": pair.excess_errors[lab] > epsilon,
         "stopped_short": pair.stopped_short[lab],
-        "labels_sufficient": None if proof is None else proof.certified,
         "certified": None if proof is None else proof.certified,
         "rho_proven": None if proof is None else proof.rho_proven,
-        "rho_predicted": None if proof is None else proof.rho_predicted,
     }
 
 
@@ -477,10 +469,8 @@ def figures(rows: Columns) -> Audit:
         excess_error_mean=fsum(labs["excess_error"]) / (2 * pairs),
         excess_error_max=max(labs["excess_error"]),
         excess_over_epsilon=sum(labs["over_epsilon"]),
-        labels_sufficient_fraction=mean(labs["labels_sufficient"]),
         certified_fraction=mean(labs["certified"]),
         rho_proven=mean(labs["rho_proven"]),
-        rho_predicted=mean(labs["rho_predicted"]),
         cap_reached=sum(labs["stopped_short"]),
     )
 

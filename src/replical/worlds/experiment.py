@@ -8,23 +8,17 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from replical.classes.catalogue import parse
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import fraction
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
-from replical.learners.parameters import OPTIONS as PLAN_OPTIONS
 from replical.learners.plan import Condition
 from replical.learners.planning import learner_for, plan
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import BoundaryNoise, World, parse_noise
 
-# What an experiment may say beside its task; items are the whole pool of each lab.
-OPTIONS = tuple(name for name in PLAN_OPTIONS if name != "items")
 _EACH_TARGET = 2000  # hypotheses up to which the best error is found for every target
 
 
@@ -64,7 +58,6 @@ def prepare(
     *,
     seed: str,
     prior: Prior = UNIFORM,
-    law: NDArray[np.float64] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Setup:
     """Make the class, the world and the plan.
@@ -77,11 +70,7 @@ def prepare(
     """
     C, cells = parse(experiment.class_spec, seed=seed, digest=experiment.table_digest)
     noise = parse_noise(experiment.noise)
-    if law is not None and noise != 0:
-        raise ValueOutOfRange(
-            f"a law says how labels are drawn, noise included: leave out the noise {experiment.noise}"
-        )
-    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=parse_pool_size(experiment.pool_size))
+    world = World(C=C, cells=cells, noise=noise, pool_size=parse_pool_size(experiment.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
@@ -119,8 +108,6 @@ def prepare(
 
 def _best_error(world: World) -> tuple[float, str]:
     """ν, an upper bound on the error of the best hypothesis whatever the target, and how it is known."""
-    if world.law is not None:
-        return _round_up(world.population().nu), "the best error under the law"
     if not isinstance(world.noise, BoundaryNoise):
         return float(world.noise), "the noise rate"
     if len(world.C) > _EACH_TARGET:

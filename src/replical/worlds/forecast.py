@@ -1,18 +1,17 @@
 """What a protocol will cost and how often two labs will agree, before the first label; and how many labels are left later.
 
 Pairs of labs run the protocol's own learner in worlds that the lab's unlabelled items leave possible
-(`replical.worlds.vote_worlds`); so do labs with other protocols (`TradeOff`), the rest of a run that has heard some labels
-(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, and nothing
-touches a run: it stops where it stops.
+(`replical.worlds.vote_worlds`); so does the rest of a run that has heard some labels (`remaining`). Nothing here is a
+bound, and nothing touches a run: it stops where it stops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,25 +21,20 @@ from replical.classes.table import PredictionTable
 from replical.core.exact import clopper_pearson
 from replical.core.randomness import SharedRandomness
 from replical.core.text import count, two_figures
-from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
+from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.catalogue import Record, find
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
-from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import (
     PossibleWorld,
     PossibleWorlds,
     VoteLabels,
     Votes,
-    order_from,
     posterior,
 )
 from replical.worlds.world import Noise
-
-if TYPE_CHECKING:
-    from replical.learners.handicap.confirm import Confirm
 
 Progress = Callable[[int, int], None]
 
@@ -51,9 +45,6 @@ ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
 _BATCHES = 32  # batches of the shortest of these runs, afterwards
 _MOST = 2000  # candidates among which near-ties are looked for: all pairs are compared
 _MEASURED = 4096  # items on which they are compared, drawn by the private order
-_PUBLIC = 100  # labelled public items that an order is supposed to be made from
-_CHANGED = (0.15, 0.1)  # a change is worth a row from this share of labels, or this much of a probability, on
-_MANY = 1000  # labels from which on an answer is called close to the margin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +55,10 @@ class Prediction:
     ----------
     items
         Items in each lab's pool.
-    disagreement_mean, disagreement_worst, worst
-        How often two labs would differ: mean over the worlds looked at, the largest, and the best hypothesis there.
-    labels_low, labels_median, labels_mean, labels_high
-        Labels a lab would ask for: a range that should hold four times in five, with the median and the mean inside it.
+    disagreement_mean
+        How often two labs would differ, in the mean over the worlds looked at.
+    labels_low, labels_median, labels_high
+        Labels a lab would ask for: a range that should hold four times in five, with the median inside it.
     certified_fraction, certified_worst
         Labs that would end certified: mean and smallest share over the worlds; None where the learner proves nothing.
     differ_high
@@ -78,25 +69,19 @@ class Prediction:
         Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
     method
         How worlds were drawn: ``"votes"`` of the candidates, or ``"resampled"``, with hypotheses as truths.
-    trade_off
-        What changes of the protocol would do, the protocol itself first; empty if that was not asked for.
     """
 
     items: int
     disagreement_mean: float
-    disagreement_worst: float
-    worst: int
+    differ_high: float
     labels_low: float
-    labels_mean: float
+    labels_median: float
     labels_high: float
     certified_fraction: float | None
+    certified_worst: float | None
+    draws: int
     ties: tuple[tuple[int, ...], ...]
-    method: str = "resampled"
-    labels_median: float = 0.0
-    certified_worst: float | None = None
-    differ_high: float = 1.0
-    draws: int = 0
-    trade_off: tuple[TradeOff, ...] = ()
+    method: str
 
 
 def predict_agreement(
@@ -111,7 +96,6 @@ def predict_agreement(
     items: int | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
-    kappa: float | None = None,
     truths: int = DRAWS,
     progress: Progress | None = None,
 ) -> Prediction:
@@ -121,7 +105,7 @@ def predict_agreement(
     ----------
     C, pool
         The class and this lab's unlabelled items.
-    epsilon, delta, rho, prior, max_labels, kappa
+    epsilon, delta, rho, prior, max_labels
         As in the protocol.
     learner
         A learner id; it must run on a finite pool.
@@ -155,13 +139,12 @@ def predict_agreement(
     >>> C = Thresholds(500)
     >>> X = np.random.default_rng(1).integers(499, size=5000)
     >>> forecast = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
-    >>> forecast.labels_mean, round(forecast.disagreement_mean, 3), forecast.certified_fraction
-    (285.375, 0.25, 0.5)
+    >>> forecast.labels_median, round(forecast.disagreement_mean, 3), forecast.certified_fraction
+    (233.0, 0.25, 0.5)
     """
     record = find(learner)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "prior": prior, "max_labels": max_labels}
     options |= {"rho": rho} if record.uses("rho") else {}
-    options |= {"kappa": kappa} if kappa is not None else {}
     if pool.C is not C and pool.C.fingerprint != C.fingerprint:
         raise ValueOutOfRange("the pool is for another class than the one given")
     return forecast(pool, learner, options, size=items, noise=noise, draws=truths, progress=progress)
@@ -176,10 +159,9 @@ def forecast(
     size: int | None = None,
     noise: Noise | None = None,
     draws: int = DRAWS,
-    trade_off: bool = False,
     progress: Progress | None = None,
 ) -> Prediction:
-    """Forecast labels and agreement of a plan (`learner`, `options`), and with `trade_off` what changing it would do.
+    """Forecast labels and agreement of a plan (`learner`, `options`).
 
     `published` is that plan, where it has been made. `size` is the number of items in each lab's pool; as many as this pool
     holds if left out.
@@ -193,58 +175,36 @@ def forecast(
     if options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
     published = chosen = published or plan(learner, pool.C, pool="finite", **options)
-    half = max(1, draws // 2)
-    others = list(changes(pool.C, record, options)) if trade_off else []
-    total, done = draws + half * (len(others) + bool(others)), 0
-
-    def tick() -> None:
-        nonlocal done
-        done += 1
-        if progress is not None:
-            progress(done, total)
-
-    worlds: list[PossibleWorld] = []
     pairs: list[SimulatedPair] = []
     for number in range(draws):
-        world = makers(number)
         if batch := larger_batch(learner, options, pairs):
             chosen = plan(learner, pool.C, pool="finite", **{**options, **batch})
-        pairs.append(simulate_pair(chosen, world, U, number))
-        tick()
-        if others and number < half:
-            worlds.append(world)
-    found = replace(_figures(pool, record, published, pairs, U), method="votes" if makers.by_votes else "resampled")
-    if not others:
-        return found
-    base = trade_off_summary("as published", published, pairs[:half])
-    others.append(half_budget(options, base))
-    rows = [trade_off_row(change, learner, options, worlds, U, tick) for change in others]
-    return replace(found, trade_off=(base, *(row for row in rows if row is not None and differs(row, base))))
+        pairs.append(simulate_pair(chosen, makers(number), U, number))
+        if progress is not None:
+            progress(number + 1, draws)
+    return _figures(pool, record, published, pairs, U, "votes" if makers.by_votes else "resampled")
 
 
-def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair], U: int) -> Prediction:
+def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair], U: int, method: str) -> Prediction:
     labels = np.array([count for pair in pairs for count in pair.labels])
     low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
     disputed = pool.version_space().mass if record.active else Fraction(1)
     most = max(ceil(disputed * U), int(labels.max()))
     most = most if chosen.max_labels is None else min(most, chosen.max_labels)
-    worst = max(pairs, key=lambda pair: pair.difference)
     differences = [pair.difference for pair in pairs]
     certified = mean_or_none([pair.certified for pair in pairs])
     return Prediction(
         items=U,
         disagreement_mean=float(np.mean(differences)),
-        disagreement_worst=worst.difference,
-        worst=worst.best,
         labels_low=float(low / SPREAD),
         labels_median=float(middle),
-        labels_mean=float(labels.mean()),
         labels_high=float(min(high * SPREAD, most)),
         certified_fraction=certified,
         certified_worst=None if certified is None else min(pair.certified or 0.0 for pair in pairs),
         differ_high=clopper_pearson(ceil(sum(differences) - 1e-9), len(pairs), 0.8)[1],
         draws=len(pairs),
         ties=near_ties(pool, float(chosen.epsilon)),
+        method=method,
     )
 
 
@@ -252,7 +212,6 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair
 class SimulatedPair:
     """What two labs did."""
 
-    best: int  # hypothesis of their world
     difference: float  # 1 if they differ, otherwise 0
     labels: tuple[int, int]
     certified: float | None  # share of the two; None where the learner proves nothing
@@ -267,12 +226,8 @@ def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> Si
         pool = world.population.pool(U, private)
         assert isinstance(pool, Pool), "it has a size"
         results.append(learn(active, pool, world.answers(pool, private), shared))
-    return _compare(results[0], results[1], world.best)
-
-
-def _compare(one: Result, two: Result, best: int) -> SimulatedPair:
+    one, two = results
     return SimulatedPair(
-        best=best,
         difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
         labels=(one.labels, two.labels),
         certified=None if one.proof is None or two.proof is None else (one.stopped + two.stopped) / 2,
@@ -280,20 +235,15 @@ def _compare(one: Result, two: Result, best: int) -> SimulatedPair:
 
 
 def larger_batch(learner: str, options: Mapping[str, Any], pairs: Sequence[SimulatedPair]) -> dict[str, int]:
-    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say."""
+    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say.
+
+    A larger one saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
+    """
     if len(pairs) != ONE_BY_ONE or not find(learner).uses("batch"):
         return {}
     published = int(options.get("batch") or 1)
-    batch = quick_batch(published, [count for pair in pairs for count in pair.labels])
+    batch = max(published, min(count for pair in pairs for count in pair.labels) // _BATCHES)
     return {"batch": batch} if batch != published else {}
-
-
-def quick_batch(published: int, labels: Sequence[int]) -> int:
-    """The batch of simulated runs after some that took so many `labels`: where they are many, larger than is published.
-
-    That saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
-    """
-    return max(published, min(labels) // _BATCHES)
 
 
 def mean_or_none(values: Sequence[float | None]) -> float | None:
@@ -328,103 +278,6 @@ def near_ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
         if len(group) > 1:
             groups.append(tuple(group))
     return tuple(groups)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TradeOff:
-    """What another protocol would cost, in the same worlds."""
-
-    change: str  # in words; "as published" where nothing is different
-    epsilon: float
-    labels_median: float  # per lab
-    certified: float | None  # share of labs; None where the learner proves nothing
-    differ: float  # how often two labs do
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """Another protocol: what is different, in words and as keywords of `plan`; or an order from public items."""
-
-    words: str
-    options: Mapping[str, Any]
-    public: int = 0
-
-
-def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> Iterator[Change]:
-    """ε, the range of v, and the order."""
-    epsilon = float(options["epsilon"])
-    for factor in (0.5, 2.0):
-        if epsilon * factor < 0.5:
-            scaled = {key: options[key] * factor for key in ("a", "b", "kappa") if options.get(key) is not None}
-            yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
-    if record.uses("a") and options.get("a") is None and options.get("b") is None:
-        yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})
-    if options.get("prior", UNIFORM).kind != "uniform":
-        yield Change(words="random handicaps", options={"prior": UNIFORM})
-    elif record.replicable and isinstance(C, PredictionTable):
-        yield Change(words=f"order from {_PUBLIC} public labels", options={}, public=_PUBLIC)
-
-
-def half_budget(options: Mapping[str, Any], base: TradeOff) -> Change:
-    """Half of what is usually asked for where there is no budget."""
-    most = max(int((options.get("max_labels") or base.labels_median) / 2), int(options.get("batch") or 1))
-    return Change(words=f"max_labels = {most}", options={"max_labels": most})
-
-
-def trade_off_row(
-    change: Change,
-    learner: str,
-    options: Mapping[str, Any],
-    worlds: Sequence[PossibleWorld],
-    U: int,
-    tick: Callable[[], None],
-) -> TradeOff | None:
-    """What a change does to a plan (`learner`, `options`), labs with `U` items; None where no run can be made of it."""
-    pairs: list[SimulatedPair] = []
-    changed = {**options, **change.options}
-    try:
-        chosen = plan(learner, worlds[0].population.C, pool="finite", **changed)
-        for number, world in enumerate(worlds):
-            new: dict[str, Any] = larger_batch(learner, changed, pairs)
-            if change.public:
-                new["prior"] = _public_order(world, change.public)
-            if new:
-                changed |= new
-                chosen = plan(learner, world.population.C, pool="finite", **changed)
-            pairs.append(simulate_pair(chosen, world, U, number))
-            tick()
-    except ReplicalError:
-        return None
-    return trade_off_summary(change.words, chosen, pairs)
-
-
-def _public_order(world: PossibleWorld, count: int) -> Prior:
-    """The order that so many labelled items of this world would make."""
-    private = world.private.derived("public")
-    pool = world.population.pool(count, private)
-    assert isinstance(pool, Pool), "it has a size"
-    return order_from(pool, world.answers(pool, private))
-
-
-def trade_off_summary(words: str, chosen: Plan, pairs: Sequence[SimulatedPair]) -> TradeOff:
-    """A row, of the pairs of labs that ran a plan."""
-    return TradeOff(
-        change=words,
-        epsilon=float(chosen.epsilon),
-        labels_median=float(np.median([count for pair in pairs for count in pair.labels])),
-        certified=mean_or_none([pair.certified for pair in pairs]),
-        differ=float(np.mean([pair.difference for pair in pairs])),
-    )
-
-
-def differs(row: TradeOff, base: TradeOff) -> bool:
-    """Does a change change anything that so few worlds can show?"""
-    labels, share = _CHANGED
-    return (
-        abs(row.labels_median - base.labels_median) > labels * base.labels_median
-        or abs((row.certified or 0.0) - (base.certified or 0.0)) >= share
-        or abs(row.differ - base.differ) >= share
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -483,78 +336,4 @@ def remaining(
         low=float(low / SPREAD),
         median=float(median),
         high=float(max(median, min(high * SPREAD, most))),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ConfirmForecast:
-    """A forecast of a confirmation, made without labels; nothing in it is a bound.
-
-    Examples
-    --------
-    >>> ends = {"confirmed": 1.0, "refuted": 0.0, "undecided": 0.0}
-    >>> ConfirmForecast(labels_low=9, labels_median=30, labels_high=80, draws=24, **ends).close
-    False
-    """
-
-    labels_low: float  # a range that should hold four times in five
-    labels_median: float
-    labels_high: float
-    confirmed: float  # share of the worlds in which it would end so, with this pool and budget
-    refuted: float
-    undecided: float
-    draws: int  # worlds looked at
-
-    @property
-    def close(self) -> bool:
-        """Are a thousand labels or more to be expected? The answer then lies close to the margin."""
-        return self.labels_median >= _MANY
-
-    @property
-    def open_end(self) -> bool:
-        """Will pool or budget probably end it undecided?"""
-        return self.undecided >= 0.5
-
-
-def forecast_confirmation(
-    learner: Confirm,
-    pool: Pool,
-    *,
-    prior: Prior = UNIFORM,
-    noise: float | None = None,
-    draws: int = DRAWS,
-    progress: Progress | None = None,
-) -> ConfirmForecast:
-    """Forecast a confirmation from unlabelled items of a prediction table."""
-    if draws < 1:
-        raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
-    if learner.plan.losses is not None:
-        raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
-    worlds, shared = PossibleWorlds(pool, prior, noise=noise), SharedRandomness("a confirmation shares nothing")
-    ends: list[str] = []
-    labels: list[int] = []
-    for number in range(draws):
-        world = worlds(number)
-        private = world.private.derived("A")
-        own = world.population.pool(len(pool), private)
-        assert isinstance(own, Pool), "it has a size"
-        result = learn(learner, own, world.answers(own, private), shared)
-        ends.append(str(result.conclusion))
-        labels.append(result.labels)
-        if number + 1 == ONE_BY_ONE:
-            batch = quick_batch(learner.plan.batch, labels)
-            learner = replace(learner, plan=replace(learner.plan, batch=batch))
-        if progress is not None:
-            progress(number + 1, draws)
-    low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
-    most = max(*labels, ceil(pool.version_space().mass * len(pool)))
-    most = most if learner.plan.max_labels is None else min(most, learner.plan.max_labels)
-    return ConfirmForecast(
-        labels_low=float(low / SPREAD),
-        labels_median=float(middle),
-        labels_high=float(min(high * SPREAD, most)),
-        confirmed=ends.count("confirmed") / draws,
-        refuted=ends.count("refuted") / draws,
-        undecided=ends.count("undecided") / draws,
-        draws=draws,
     )

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -426,29 +425,6 @@ def _beta_quantile(a: Indices, b: Indices, level: float) -> Floats:
     return x
 
 
-class Metric(Protocol):
-    """Distances of the hypotheses, and balls, over given items; all in units of weight."""
-
-    total: int  # weight of all items
-    whole: int  # weight of DIS(C), which no ball exceeds
-
-    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
-        """Some of the centres at a time, and how far everyone is from each."""
-        ...
-
-    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
-        """The balls around `centre` up to radius `most` at least."""
-        ...
-
-    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
-        """The highest ratio disputed/radius of each centre at radii beyond `inner`, if it is `best` or more."""
-        ...
-
-    def highest(self, smallest: Fraction) -> Fraction:
-        """No ratio at radii from `smallest` on is higher."""
-        ...
-
-
 def measure(C: HypothesisClass, over: Measurable) -> Metric:
     """`C` measured on a population or a pool of it."""
     if over.C.fingerprint != C.fingerprint:
@@ -527,6 +503,12 @@ class _TableMetric:
 
     def highest(self, smallest: Fraction) -> Fraction:
         return self.whole / max(Fraction(self._least), smallest)  # no positive radius is smaller
+
+
+# Distances of the hypotheses, and balls, over given items; all in units of weight. `whole` is the weight of DIS(C), which
+# no ball exceeds; ratios at radii from `smallest` on are at most `highest`; `tops` are the highest ratios disputed/radius of
+# centres at radii beyond `inner`, where they are `best` or more; `sweep` has the balls up to radius `most` at least.
+Metric = _LineMetric | _TableMetric
 
 
 def _refuse_what_cannot_fit(C: HypothesisClass, items: int) -> None:

@@ -241,7 +241,7 @@ def test_where_everybody_is_served_the_next_hears_so(world, monkeypatch):
     def progress():
         heard.wait(10)
         slow.wait(10)
-        return {"labels": 0, "open": 0, "ended": False, "left": None, "about": None, "masses": [(0, 1.0)]}
+        return {"labels": 0, "open": 0, "ended": False, "left": None, "about": None}
 
     desk.progress = progress
     with serving(world, monkeypatch) as running:

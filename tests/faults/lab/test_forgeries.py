@@ -11,10 +11,12 @@ from replical.core.ranges import indices_of, set_of
 from replical.lab.certificate.file import shared_of
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import confirming
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from replical.learners.handicap.certificate import FAMILY
 from support.certificates import resealed
 from support.lab import KINDS, Run, content, world
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 LEVELS = ("self", "pool", "journal")
 # Certificates of those learners that are in no kind of run: pool size, and what the protocol says.

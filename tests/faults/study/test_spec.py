@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from replical.errors import BadStudy
+from replical.learners.parameters import OPTIONS
 from replical.study.spec import PARAMETERS, Study
-from replical.worlds.experiment import OPTIONS
 from support.studies import TINY, TINY_GRID, tiny, tiny_toml
 
 

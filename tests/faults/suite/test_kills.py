@@ -90,7 +90,7 @@ def test_a_confirmation(tmp_path, counted):
     truth, _ = table(tmp_path, "own", seed=12)
 
     def words(journal, out):
-        files = ["--pool", tmp_path / "own.csv", "--journal", journal, "--out", out, "--truths", "0", "--margin", ".1"]
+        files = ["--pool", tmp_path / "own.csv", "--journal", journal, "--out", out, "--margin", ".1"]
         return [*map(str, ["lab", "confirm", tmp_path / "published.json", *files])]
 
     lab = Lab(tmp_path, words, truth, tmp_path / "own.csv:truth")

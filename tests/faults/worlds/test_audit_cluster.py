@@ -126,7 +126,6 @@ def test_a_killed_worker_s_pairs_are_run_again(workers, slow, tmp_path):
         (["--cluster", "127.0.0.1:1"], "no Dask scheduler answers at '127.0.0.1:1': start one with dask scheduler"),
         (["--cluster", "local:x"], "--cluster local:N starts N worker processes, e.g. local:2, got 'local:x'"),
         (["--cluster", "local:2", "--workers", "2"], "--workers counts processes of this machine: leave it out with --cluster"),
-        (["--cluster", "local:2", "--pair", "1"], "--pair runs one pair, in this process: leave out --cluster"),
         (["--cluster", "local:2", "--device", "cpu"], "--device is a card of this machine, and a cluster computes elsewhere: leave one of them out"),
     ],
 )  # fmt: skip

@@ -159,15 +159,6 @@ def test_the_first_of_ranges_is_the_first_of_all(world, block):
 
 
 @settings(max_examples=40)
-@given(worlds(), blocks, st.data())
-def test_the_place_of_a_hypothesis_is_where_it_stands_in_the_order(world, block, data):
-    shared, prior, n, _ = world
-    h = data.draw(st.integers(0, n - 1))
-    with mock.patch.object(priors, "_BLOCK", block):
-        assert prior.place_of(h, shared, "order", n=n) == prior.order_of(shared, "order", n=n).tolist().index(h)
-
-
-@settings(max_examples=40)
 @given(worlds(), blocks, st.integers(1, 70))
 def test_the_lowest_words_are_those_that_sorting_finds(world, block, count):
     shared, _, n, _ = world

@@ -24,7 +24,7 @@ LABS = {"labs": st.sampled_from([None, 3])}
 # What the protocols of each learner say besides ε, δ and ρ; None is left out.
 SAID = {
     "erm": {"k_final": st.sampled_from([1, 5, 20])},
-    "cal": {"query": st.sampled_from([None, "halving"]), **BUDGET},
+    "cal": BUDGET,
     "cal-rounds": {"k_loop": st.sampled_from([1, 3, 8]), **THETA},
     "a2": BATCH | BUDGET,
     "a2-rounds": THETA | NOISE | SIZES,

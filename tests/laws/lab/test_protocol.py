@@ -47,8 +47,8 @@ def classes(draw):
 LEARNERS = [
     {"name": "handicap", "labs": 3, "batch": 4, "max_labels": 10**20},
     {"name": "handicap", "nu": 0.0, "batch": 3},
-    {"name": "cal", "query": "halving"},
-    {"name": "a2", "kappa": 0.01},
+    {"name": "cal"},
+    {"name": "a2", "batch": 2},
     {"name": "erm", "nu": 0.02, "plan": "paper"},
     {"name": "replical", "theta": 2.0, "plan": "paper", "T": 0.125, "k_loop": 5, "k_final": 9},
     {"name": "replica2", "theta": 4, "nu": 0.03},

@@ -26,8 +26,8 @@ TWICE = {name: st.tuples(values, values) for name, values in {
     "stopped_short": st.booleans(),
 }.items()}  # fmt: skip
 PROOFS = st.builds(
-    SimpleNamespace, labels_sufficient=st.booleans(), certified=st.booleans(),
-    rho_proven=st.none() | st.floats(0, 1), rho_predicted=st.none() | st.floats(0, 1),
+    SimpleNamespace, certified=st.booleans(),
+    rho_proven=st.none() | st.floats(0, 1),
 )  # fmt: skip
 PAIRS = st.builds(
     Pair, number=st.integers(0, 99), target=st.integers(0, 9), same_function=st.booleans(), jaccard_distance=st.floats(0, 1),

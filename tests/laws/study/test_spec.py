@@ -4,9 +4,11 @@ import hypothesis.strategies as st
 from hypothesis import assume, given
 
 from replical.core.exact import clopper_pearson
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from replical.study.spec import StoppingRule, Study
 from support.studies import TINY, tiny
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 LISTS = {
     "class": st.sampled_from(["thresholds:50", "thresholds:60", "star:9", "intervals:8"]),

@@ -143,10 +143,9 @@ def test_progress_says_nothing_that_would_bias(desk):
         item = desk.next("ann")
         desk.answer("ann", item, truth(item))
     told = desk.progress()
-    assert set(told) == {"labels", "open", "ended", "left", "about", "masses", "agreement"}
+    assert set(told) == {"labels", "open", "ended", "left", "about", "agreement"}
     assert told["labels"] == 8
     assert told["about"] is None  # nobody has estimated it
-    assert 0 <= told["masses"][-1][1] <= told["masses"][0][1] <= 1
 
 
 def test_a_run_driven_elsewhere(tmp_path):

@@ -9,7 +9,7 @@ from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhaust
 from replical.lab.certificate.file import body_of
 from replical.lab.journal.journal import Event, Journal
 from replical.learners.plan import STOP
-from support.sessions import HALVING, LEARNERS, figures
+from support.sessions import LEARNERS, figures
 
 
 @pytest.fixture
@@ -38,9 +38,8 @@ def test_the_next_draw_takes_the_place_of_a_skipped_item(make_world, journal, na
     assert session.open[: len(before) - 1] == before[:-1]
     (fresh,) = session.open[len(before) - 1 :]
     assert fresh not in asked
-    if name not in HALVING:
-        order = world.scan_order(session.private)
-        assert order.index(fresh) > max(map(order.index, asked))
+    order = world.scan_order(session.private)
+    assert order.index(fresh) > max(map(order.index, asked))
     world.finish(session)
     assert session.result.labels == len(session.ledger.labels)
     assert body_of(session)["labels"]["skipped"] == 1
@@ -48,23 +47,6 @@ def test_the_next_draw_takes_the_place_of_a_skipped_item(make_world, journal, na
     asks = [event.item for event in events if event.kind == "ask"]
     assert len(asks) == len(set(asks)) == session.result.labels + 1
     assert [(event.item, event.annotator) for event in events if event.kind == "skip"] == [(before[-1], "Ada")]
-
-
-@pytest.mark.parametrize("name", HALVING)
-def test_halving_without_the_best_item(make_world, journal, name):
-    """Only one item splits the class most evenly, and nobody can label it: the next best one is asked, and so on."""
-    world = make_world(LEARNERS[name])
-    x = list(range(41))
-    world = type(world)(world.protocol, {"id": [f"i{each}" for each in x], "x": x}, {f"i{each}": "yes" for each in x})
-    session = Session(world.protocol, world.lab, journal)
-    asked = []
-    for _ in range(5):
-        asked += session.open
-        session.skip(session.open[0])
-    assert len(set(asked)) == 5
-    assert max(abs(int(item[1:]) - 19.5) for item in asked) <= 3  # the five in the middle
-    world.finish(session)
-    assert not set(asked) & set(session.ledger.labels)
 
 
 def test_replical_measures_on_items_that_it_never_asks(make_world, journal):

@@ -101,10 +101,10 @@ def test_replica2_looks_at_the_last_items_even_where_no_measured_one_is_disputed
     assert (result.labels, result.hypothesis, result.V.size) == (3_000, 0, 1)
 
 
-def test_a2_stops_at_kappa_and_asks_in_batches():
+def test_a2_stops_at_epsilon_and_asks_in_batches():
     C = Thresholds(400)
     world = Population(C, target=100, noise=0.05)
-    fine = run(A2(plan("a2", C, epsilon=0.1, delta=0.1, kappa=0.02, pool="finite")), world, 20_000)
+    fine = run(A2(plan("a2", C, epsilon=0.02, delta=0.1, pool="finite")), world, 20_000)
     coarse = run(A2(plan("a2", C, epsilon=0.1, delta=0.1, pool="finite")), world, 20_000)
     assert fine.V.mass <= 0.02
     assert fine.labels > coarse.labels
@@ -114,11 +114,11 @@ def test_a2_stops_at_kappa_and_asks_in_batches():
 
 @pytest.mark.parametrize(
     ("learner", "more", "bound"),
-    [("a2", {"kappa": 0.02}, 0.02), ("a2-rounds", {"theta": 1.0, "nu": 0.1}, 0.8), ("cal", {}, 0.1)],
+    [("a2", {"epsilon": 0.02}, 0.02), ("a2-rounds", {"theta": 1.0, "nu": 0.1}, 0.8), ("cal", {}, 0.1)],
 )
 def test_the_stop_condition_states_the_bound_it_was_held_to(learner, more, bound):
     C = Thresholds(200)
-    result = run(learner_for(plan(learner, C, epsilon=0.1, delta=0.1, **more)), Population(C, target=50))
+    result = run(learner_for(plan(learner, C, **{"epsilon": 0.1, "delta": 0.1} | more)), Population(C, target=50))
     condition = next(c for c in result.conditions if "at the stop" in c.name)
     assert condition.bound == pytest.approx(bound)
     assert condition.held == (condition.value <= condition.bound)

@@ -8,9 +8,11 @@ import pytest
 from replical import Thresholds, World, audit, plan
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.bills import ABSURD, all_agree, bills, cheapest
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from replical.learners.plan import Setting
 from replical.learners.planning import learner_for
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 REFERENCE = Setting(n=1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2)
 

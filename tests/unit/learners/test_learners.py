@@ -124,16 +124,3 @@ def test_shared_and_private_randomness_cannot_be_swapped():
 def test_a_plan_for_another_learner_is_refused(kind, learner):
     with pytest.raises(PlanMismatch, match=learner):
         kind(plan(learner, 10, epsilon=0.1, delta=0.1))
-
-
-def test_a_picture_of_a_run_shows_what_was_left_after_each_label():
-    pytest.importorskip("matplotlib")
-    C = Thresholds(1000)
-    result = run(CAL(plan("cal", C, epsilon=0.05, delta=0.05)), Population(C, target=300), 500)
-    left, right = (axes.lines[0] for axes in result.plot().axes)
-    labels, masses, sizes = left.get_xdata(), left.get_ydata(), right.get_ydata()
-    assert (labels[0], labels[-1]) == (0, result.labels)
-    assert (masses[0], sizes[0]) == (1.0, 1000)
-    assert (masses[-1], sizes[-1]) == (float(result.V.mass), result.V.size)
-    assert list(sizes) == sorted(sizes, reverse=True)
-    assert list(masses) == sorted(masses, reverse=True)

@@ -134,8 +134,6 @@ SENTENCES = [
         "Where every lab was certified, labs differed in 30% of pairs in the mean over cells, against a proven 8%; measured is "
         "at most proven in 0 of 1 cell, in 0 with its whole 95% interval; that lies wholly above it in 1."]),
     ("proofs", [row("replical")], []),
-    ("estimates", [row()], ["ρ predicted, an estimate, was 1.1 times E[J], the sharper measurement (1 cell)."]),
-    ("estimates", [row(expected_jaccard=0.0), row(rho_predicted=None)], []),
     ("accuracy", [row(excess_over_epsilon=1), row("cal")], [
         "1 of 400 labs ended with an error more than ε above the best; δ allows for 20 in the mean (p = 1, exact binomial)."]),
     ("accuracy", [row(), row(delta=0.1)], ["0 of 400 labs ended with an error more than ε above the best; δ allows for 30 in the mean."]),
@@ -263,7 +261,7 @@ def test_all_refused():
 
 
 def test_values_that_are_not_known():
-    names = ["base_agreement", "expected_jaccard", "rho_proven", "rho_predicted", "labels_error", "labels_most",
+    names = ["base_agreement", "expected_jaccard", "rho_proven", "labels_error", "labels_most",
              "certified_fraction"]  # fmt: skip
     text = page([row(**dict.fromkeys([*names, "cap_reached", "excess_over_epsilon"]))], facts={})
     assert "None" not in text.partition("<script>")[0]

@@ -109,7 +109,7 @@ def test_groups_hold_all_else_equal():
     assert [(each.axis, each.settings["rho"]) for each in growths(rows)] == [("epsilon", 0.1), ("epsilon", 0.2)]
     assert growths(rows[:2]) == []
     assert growths([row | {"status": "refused", "labels_mean": None} for row in rows]) == []
-    options = [cell("handicap", 10.0, epsilon=e, query=q) for e, q in ((0.1, "halving"), (0.05, None), (0.02, None))]
+    options = [cell("handicap", 10.0, epsilon=e, batch=k) for e, k in ((0.1, 4), (0.05, None), (0.02, None))]
     assert growths(options) == []
 
 

@@ -7,10 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from replical.errors import BadStudy
-from replical.learners.catalogue import LEARNERS, find
+from replical.learners.catalogue import find, of_lists
 from replical.study.spec import StoppingRule, Study
 from support.paths import ROOT
 from support.studies import TINY, TINY_GRID, tiny, tiny_toml
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 
 def chosen(cells, *names):
@@ -47,7 +49,7 @@ def test_standard_values_defaults_and_the_grid_s_own_word():
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_parameters_a_learner_does_not_know_are_left_out(learner):
     values = {
-        "rho": 0.2, "theta": 3, "nu": 0.01, "k_loop": 9, "k_final": 9, "kappa": 0.1, "batch": 2, "query": "scan",
+        "rho": 0.2, "theta": 3, "nu": 0.01, "k_loop": 9, "k_final": 9, "batch": 2,
         "a": 0.01, "b": 0.02, "strings": 3, "runs": 3, "max_labels": 10**6, "T": 0.1,
     }  # fmt: skip
     for plan in ("tight", "paper"):

@@ -107,6 +107,6 @@ def test_threads_do_not_disturb_each_other():
 
 
 def test_a_cell_whose_plan_cannot_be_made_is_refused_and_says_why():
-    tried = Experiment(class_spec="stumps:3,20", learner="a2", epsilon=0.1, pool_size=500, options={"kappa": 0.2})
+    tried = Experiment(class_spec="stumps:3,20", learner="a2", epsilon=0.1, pool_size=500, options={"max_labels": 0})
     told = work(Piece(cell="", experiment=tried, class_seed="s", seed="s", start=0, end=1))
-    assert (told.refused or "").startswith("kappa must be at most epsilon = 0.1, got 0.2")
+    assert (told.refused or "").startswith("max_labels must be a whole number of at least 1, got 0")

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from replical.learners.catalogue import LEARNERS
+from replical.learners.catalogue import of_lists
 from replical.study.pictures.style import (
     GROUND,
     INK,
@@ -19,6 +19,8 @@ from replical.study.pictures.style import (
     style,
 )
 from support.studies import study_row
+
+LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
 
 pytest.importorskip("matplotlib")
 WHITE = "#ffffff"
@@ -42,7 +44,7 @@ def test_learners_are_seen_and_told_apart_on_both_grounds():
         assert contrast(dark_shade(shade), GROUND) >= 3.9, learner
     shades = {colour(learner).lower() for learner in LEARNERS}
     assert len({dark_shade(shade) for shade in shades}) == len(shades)
-    assert len({record.marker for record in LEARNERS.values()}) == len(LEARNERS)
+    assert len({record.marker for record in of_lists()}) == len(LEARNERS)
 
 
 def test_a_marker_is_half_filled_where_nothing_is_proven():

@@ -43,7 +43,7 @@ def test_the_prediction_covers_what_an_audit_finds():
     learner = learner_for(plan("handicap", C, pool="finite", **options))
     measured = audit(learner, World(C=C, pool_size=5000), seed="prediction", pairs=40)
     assert found.items == 5000
-    assert found.labels_mean == pytest.approx(measured.labels_mean, rel=0.25)
+    assert found.labels_median == pytest.approx(measured.labels_mean, rel=0.25)
     assert found.labels_low <= measured.labels_mean <= found.labels_high
     assert found.disagreement_mean == pytest.approx(1 - measured.agreement, abs=0.1)
     assert found.certified_fraction == pytest.approx(measured.certified_fraction, abs=0.15)
@@ -83,7 +83,7 @@ OPTIONS = [
     ("handicap", {"rho": 0.1}),
     ("handicap", {"rho": 0.1, "nu": 0}),
     ("handicap", {"rho": 0.3, "batch": 8, "max_labels": 60}),
-    ("a2", {"kappa": 0.08}),
+    ("a2", {"epsilon": 0.08}),
     ("cal", {}),
     ("erm", {"k_final": 30}),
     ("replicable-erm", {"rho": 0.3, "nu": 0.1, "k_final": 200}),
@@ -153,20 +153,7 @@ def test_weights_of_items_are_items():
     columns = np.random.default_rng(2).integers(2, size=(60, 4))
     C, weights = PredictionTable(list("abcd")), np.where(np.arange(60) < 20, 5, 1)
     heavy = Pool(C, columns, PRIVATE, weights=weights)
-    assert forecast(heavy, "a2", {"epsilon": 0.2, "delta": 0.1, "kappa": 0.2}, draws=1).items == 140
-
-
-def test_what_a_change_would_do():
-    pool, _ = tumours(400, step=20)
-    found = forecast(pool, "handicap", {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}, draws=4, trade_off=True)
-    rows = {row.change: row for row in found.trade_off}
-    assert next(iter(rows)) == "as published"
-    base = rows.pop("as published")
-    for row in rows.values():
-        labels = abs(row.labels_median - base.labels_median) > 0.15 * base.labels_median
-        assert labels or abs(row.certified - base.certified) >= 0.1 or abs(row.differ - base.differ) >= 0.1
-    assert rows["epsilon = 0.2"].labels_median < base.labels_median < rows["epsilon = 0.05"].labels_median
-    assert any(change.startswith("max_labels") for change in rows)
+    assert forecast(heavy, "a2", {"epsilon": 0.2, "delta": 0.1}, draws=1).items == 140
 
 
 def test_the_most_central_hypothesis_is_always_a_truth():
@@ -201,7 +188,7 @@ def test_ranges_cover_worlds_like_those_they_are_made_from(monkeypatch):
     The mean over eight forecasts and 200 truths: one forecast and 30 truths miss by a tenth, now and then by three.
     """
     pool, _ = tumours(600, step=5)
-    options = {"epsilon": 0.1, "delta": 0.05, "kappa": 0.03}
+    options = {"epsilon": 0.03, "delta": 0.05}
     model = votes_on(pool)
     truths = labels_of(pool, options, drawn(model, 200, "truth"), "truth")
 

@@ -40,21 +40,18 @@ _spent = [0]  # words passed over by NumPy kernels in this process so far
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def register(
-    work: Callable[..., int], *, numba: str = "", torch: str = "", torch_work: Callable[..., int] | None = None
-) -> Callable[[Function], Function]:
+def register(work: Callable[..., int], *, numba: str = "", torch: str = "") -> Callable[[Function], Function]:
     """A NumPy function becomes a kernel: whoever calls it gets the version that pays.
 
     Other versions have the same name, without underscores, in the modules `numba` and `torch` of this package. `work` tells
-    from the arguments about how many 64-bit words NumPy would read or write, all its passes together; `torch_work` how many
-    a card has to, where that is another number.
+    from the arguments about how many 64-bit words NumPy would read or write, all its passes together.
     """
 
     def make(plain: Function) -> Function:
         @wraps(plain)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             words, version = work(*args, **kwargs), plain
-            if torch and on_device(words if torch_work is None else torch_work(*args, **kwargs)):
+            if torch and on_device(words):
                 version = _version(torch, plain.__name__)
             elif numba and compiles(words):
                 version = _version(numba, plain.__name__)

@@ -8,8 +8,6 @@ is from one (`distances_from`) and who is nearest (`Nearest`); and parts of a ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,12 +42,7 @@ def _work(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     return 4 * len(planes) * len(rows)  # words looked at where most rows are answered by what was kept
 
 
-def _all_work(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> int:
-    fresh = seen is None or not seen.any()
-    return len(planes) * len(rows) * len(columns.words) if fresh else _work(planes, rows, columns)
-
-
-@register(_work, numba="numba_rows", torch="torch_kernels", torch_work=_all_work)
+@register(_work, numba="numba_rows")
 def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
     """For each of `rows`: does some plane hold both a 0 and a 1 in the columns, of which there is one at least?
 
@@ -64,19 +57,11 @@ def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices 
     """
     if seen is None:
         return _disagreement_once(planes, rows, columns)
-    return disagreement_by_plane(_disagreement_in_plane, planes, rows, columns, seen)
-
-
-InPlane = Callable[[Packed, int, Indices, Columns, Indices, Indices], Bits]
-
-
-def disagreement_by_plane(in_plane: InPlane, planes: Packed, rows: Indices, columns: Columns, seen: Indices) -> Bits:
-    """`disagreement` where `in_plane` finds it in one plane."""
     found = remembered_disagreement(columns, seen)
     for digit in range(len(planes)):
         left = np.flatnonzero(~found & ((seen[0] >> 1) & 63 <= digit))
         if len(left):
-            found[left] = in_plane(planes, digit, rows[left], columns, seen, left)
+            found[left] = _disagreement_in_plane(planes, digit, rows[left], columns, seen, left)
     return found
 
 
@@ -94,15 +79,6 @@ def remembered_disagreement(columns: Columns, seen: Indices) -> Bits:
     differs = seen[1].view(np.uint64) & among
     found: Bits = (differs != 0) & ((seen[0] >> 7 > columns.chosen[0] >> 6) | (differs != among))
     return found
-
-
-def remember(
-    seen: Indices, which: Indices, found: Bits, digit: int, word: Indices, value: Indices, shown: Packed
-) -> None:
-    """Keep of the rows at `which` where they were left in a plane: at a `word` with the bits `shown` if they disagree."""
-    flip = np.where(value == 1, _ALL, np.uint64(0))
-    seen[0, which] = np.where(found, 128 * word + 2 * digit + value, 2 * (digit + 1))
-    seen[1, which] = np.where(found, shown ^ flip, np.uint64(0)).view(np.int64)
 
 
 def _disagreement_once(planes: Packed, rows: Indices, columns: Columns) -> Bits:
@@ -146,7 +122,9 @@ def _disagreement_in_plane(
         left, count = left[~hit & (at[left] < len(words))], _SOME * count
     later = np.flatnonzero(found & (at > 0))
     first[later] = plane[rows[later], words[at[later]]]
-    remember(seen, which, found, digit, words[np.minimum(at, len(words) - 1)], value, first)
+    word = words[np.minimum(at, len(words) - 1)]
+    seen[0, which] = np.where(found, 128 * word + 2 * digit + value, 2 * (digit + 1))
+    seen[1, which] = np.where(found, first ^ flip, np.uint64(0)).view(np.int64)
     return found
 
 
@@ -257,7 +235,7 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
 # ---- distances ----
 
 
-@register(lambda planes, row: 4 * planes.size, numba="numba_rows", torch="torch_kernels")
+@register(lambda planes, row: 4 * planes.size, numba="numba_rows")
 def distances_from(planes: Packed, row: int) -> NDArray[np.int64]:
     """For every row: in how many columns it spells another number than row `row` does.
 

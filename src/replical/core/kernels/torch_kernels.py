@@ -32,10 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core import bits
-from replical.core.bits import Bits, Packed, blocks
+from replical.core.bits import Packed, blocks
 from replical.core.kernels import torch_device as device
 from replical.core.kernels.columns import Columns, Indices, levels
-from replical.core.kernels.matrices import blank_memory, disagreement_by_plane, remember
 from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Tops, Whole
 from replical.core.kernels.torch_device import Tensor
 
@@ -55,36 +54,6 @@ _MANY = 64  # one in so many left open: then all are added up in order
 
 
 # ---- matrices ----
-
-
-def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
-    """Whether rows hold both values."""
-    seen = blank_memory(len(rows)) if seen is None else seen
-    return disagreement_by_plane(_disagreement_in_plane, planes, rows, columns, seen)
-
-
-def _disagreement_in_plane(
-    planes: Packed, digit: int, rows: Indices, columns: Columns, seen: Indices, which: Indices
-) -> Bits:
-    """The same in one plane, all words at once."""
-    torch, plane = device.pytorch(), device.hold(planes)[digit]
-    found = np.zeros(len(rows), dtype=np.bool_)
-    at, shown, value = (np.zeros(len(rows), dtype=np.int64) for _ in range(3))
-    words = None if len(columns.words) == plane.shape[1] else device.send(columns.words)
-    mask, where = device.send(columns.mask.view(np.int64)), device.send(rows)
-    first, bit = int(columns.chosen[0]) >> 6, int(columns.chosen[0]) & 63
-    with device.short_of_memory():
-        for block in device.blocks(len(rows), _WORD * max(1, len(columns.words))):
-            part = _choose_rows(plane, rows[block], where[block])
-            values = (part[:, first] >> bit) & 1
-            part = part if words is None else part.index_select(1, words)
-            differs = ((part ^ -values[:, None]) & mask) != 0
-            both = differs.any(dim=1)
-            place = differs.view(torch.uint8).argmax(dim=1)  # the first of several
-            found[block], at[block], value[block] = both.cpu(), place.cpu(), values.cpu()
-            shown[block] = part.gather(1, place[:, None])[:, 0].cpu()
-    remember(seen, which, found, digit, columns.words[at], value, shown.view(np.uint64))
-    return found
 
 
 def add_wrong(sums: Whole, planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
@@ -128,19 +97,6 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> Whol
                     spelled = spelled & (part if (code >> digit) & 1 else ~part)
                 counts[block, code] = device.set_bits(spelled).sum(dim=1).cpu()
     counts[:, 0] = len(columns.chosen) - counts.sum(axis=1)
-    return counts
-
-
-def distances_from(planes: Packed, row: int) -> Whole:
-    """Columns in which rows differ from row `row`."""
-    held = device.hold(planes)
-    counts = np.zeros(planes.shape[1], dtype=np.int64)
-    with device.short_of_memory():
-        for block in device.blocks(len(counts), _WORD * max(1, planes.shape[2])):
-            differs = held[0, block] ^ held[0, row]
-            for plane in held[1:]:
-                differs |= plane[block] ^ plane[row]
-            counts[block] = device.set_bits(differs).sum(dim=1).cpu()
     return counts
 
 

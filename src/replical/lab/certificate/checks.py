@@ -321,7 +321,7 @@ def _check_round(each: Mapping[str, Any], plan: Plan, n: int, total: int) -> str
         return "a disagreement mass is above its total"
     if each["survivors"] > n:
         return f"the class has {n} hypotheses"
-    if each["drawn"] > each["scanned"] and not plan.picks_items:
+    if each["drawn"] > each["scanned"]:
         return "more items are asked than looked at"
     if plan.asks_anywhere:
         return None

@@ -34,7 +34,6 @@ _MEDIA = {  # not the machine's own list, which may know some of them or none
 }  # fmt: skip
 _LONGEST_TURN = 80
 _LONGEST_PATH = 400
-_POINTS = 100  # of the plot
 _STUCK = "the run cannot go on: take your last answer back if it was a slip, or tell whoever started the run"
 
 Columns = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
@@ -240,10 +239,7 @@ class _Page:
     def _progress(self) -> dict[str, Any]:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""
         figures = self._desk.progress()
-        masses = figures["masses"][:: -(len(figures["masses"]) // _POINTS + 1)][::-1]
-        keys = ["labels", "open", "ended", "left", "about"]
-        keys += ["agreement"] if figures["ended"] else []
-        return {key: figures[key] for key in keys} | {"masses": [(count, round(mass, 4)) for count, mass in masses]}
+        return {key: value for key, value in figures.items() if key != "agreement" or figures["ended"]}
 
     def _field(self, name: str, value: str) -> dict[str, str]:
         """Text, unless it names a picture or a sound in the media folder."""

@@ -15,9 +15,8 @@ import secrets
 import time
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from replical.errors import BadJournal, BadLabel, BadUsage
 from replical.lab.journal.journal import Event
@@ -48,8 +47,7 @@ class NameTaken(BadLabel):
     """A name belongs to somebody else, or a browser to somebody with another name."""
 
 
-@dataclass(frozen=True)
-class ReservedName:
+class ReservedName(NamedTuple):
     """A name that somebody has given and not labelled with yet."""
 
     name: str

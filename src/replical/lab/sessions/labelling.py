@@ -10,7 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from statistics import median
 from typing import Any, Protocol
 
@@ -48,9 +47,8 @@ class Desk:
         self._silent: dict[str, float] = {}  # who has not, and since when they are shown items
         self.lock = threading.RLock()
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
-        self._history: dict[str, list[Action]] = {}
-        self.masses: list[tuple[int, float]] = []
-        self._note_mass()
+        self._history: dict[str, list[str]] = {}  # items that each may take back
+        self._look()
 
     def next(self, annotator: str) -> str | None:
         """An open item for this annotator; None if there is none for them now.
@@ -98,7 +96,7 @@ class Desk:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
             self.check_open(annotator, item)
-            with self._remember(annotator, item, "answer"):
+            with self._remember(annotator, item):
                 if self.votes == 1:
                     self.session.answer(item, label, annotator=annotator)
                 else:
@@ -108,7 +106,7 @@ class Desk:
         """The annotator cannot say."""
         with self.lock:
             self.check_open(annotator, item)
-            with self._remember(annotator, item, "skip"):
+            with self._remember(annotator, item):
                 if self.votes == 1:
                     self.session.skip(item, annotator=annotator)
                 else:
@@ -119,12 +117,12 @@ class Desk:
         with self.lock:
             if not self._history.get(annotator):
                 raise BadLabel("there is nothing to take back")
-            done = self._history[annotator][-1]
-            self.session.undo(done.item, annotator=annotator)
+            item = self._history[annotator][-1]
+            self.session.undo(item, annotator=annotator)
             self._history[annotator].pop()  # only now: writing may fail
-            self._reservations.hold(annotator, done.item)
-            self._note_mass()
-            return done.item
+            self._reservations.hold(annotator, item)
+            self._look()
+            return item
 
     def check_open(self, annotator: str, item: str) -> None:
         """Refuse what has its label, or this annotator's vote."""
@@ -140,23 +138,22 @@ class Desk:
         return self.votes > 1 and annotator in self.session.ledger.votes.get(item, {})
 
     @contextmanager
-    def _remember(self, annotator: str, item: str, kind: str) -> Iterator[None]:
+    def _remember(self, annotator: str, item: str) -> Iterator[None]:
         """Whatever was written may be taken back, also if the run cannot go on with it."""
         try:
             yield
         finally:
             if self.session.ledger.may_take_back(item, annotator):
-                self._note_action(annotator, item, kind)
+                self._note_action(annotator, item)
 
-    def _note_action(self, annotator: str, item: str, kind: str) -> None:
-        self._history.setdefault(annotator, []).append(Action(item, kind))
+    def _note_action(self, annotator: str, item: str) -> None:
+        self._history.setdefault(annotator, []).append(item)
         took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
         if took is not None:
             self._took.append(took)
-        self._note_mass()
+        self._look()
 
-    def _note_mass(self) -> None:
-        self.masses.append((len(self.session.ledger.labels), self.session.mass))
+    def _look(self) -> None:
         if self._outlook is not None:
             self._outlook.look()
 
@@ -166,29 +163,21 @@ class Desk:
         return self.session.ended
 
     def progress(self) -> dict[str, Any]:
-        """What a person who labels may see: counts, about how many are left, and Δ(V); never labels or predictions."""
+        """What a person who labels may see: counts, and about how many are left; never labels or predictions."""
         with self.lock:
-            figures: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
-            figures["ended"] = self.ended
-            most = self.session.budget
-            figures |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
-            return figures | {
+            labels, most = len(self.session.ledger.labels), self.session.budget
+            return {
+                "labels": labels,
+                "open": len(self.session.open),
+                "ended": self.ended,
+                "left": None if most is None else max(0, most - labels),
                 "about": self.session.ledger.left,
-                "masses": self.masses[-400:],
                 "agreement": self.agreement(),
             }
 
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""
         return None if self.votes == 1 else self.session.ledger.agreement()
-
-
-@dataclass(frozen=True)
-class Action:
-    """Something an annotator did and may take back."""
-
-    item: str
-    kind: str
 
 
 class LabelEstimator(Protocol):
@@ -215,11 +204,6 @@ class LabelledRun(Protocol):
     @property
     def ledger(self) -> Ledger:
         """What has been said so far."""
-        ...
-
-    @property
-    def mass(self) -> float:
-        """Δ(V) at present."""
         ...
 
     @property
@@ -264,7 +248,7 @@ class RemoteRun:
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         # the protocol's budget is for its own runs
         self.budget: int | None = None if "confirms" in created else created["protocol"]["learner"].get("max_labels")
-        self.ledger, self.mass = Ledger(), 0.0
+        self.ledger = Ledger()
         self._last_event = 0
         self._done = False
         self.refresh()
@@ -276,9 +260,6 @@ class RemoteRun:
             self.ledger.hear(event)
             if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
                 self._done = event.kind == "done"
-            if event.kind == "open" and event.detail is not None:
-                count, total = event.detail["disagreement"]
-                self.mass = count / total
 
     @property
     def open(self) -> list[str]:

@@ -182,12 +182,6 @@ class Session:
         return self.protocol.labels
 
     @property
-    def mass(self) -> float:
-        """Δ(V) when the present labels were asked for."""
-        latest = self.course.latest
-        return latest.disagreement[0] / latest.disagreement[1] if latest is not None else 0.0
-
-    @property
     def counts(self) -> LabelCounts:
         """How many labels were asked, answered, skipped and corrected."""
         labels, skipped = self.used_labels

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import exp, inf, log, log1p
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from msgspec import Meta, Struct, to_builtins
@@ -53,13 +53,14 @@ _STEP = 1 / DIGITS
 _ROOM = 1e-5  # by which wealth in doubles and in logarithms may differ
 
 
-class Part(Struct, tag_field="family", tag="handicap", forbid_unknown_fields=True):
+class Part(Struct, forbid_unknown_fields=True):
     """What a run of Handicap knows.
 
     ``excess`` is an estimate; ``excess_upper`` a bound, null where the answer is not certified; ``tolerance`` and the
     ``counts`` it follows from are null without a public order.
     """
 
+    family: Literal["handicap"]
     beta: float
     doubt: float
     asked: Count
@@ -83,8 +84,8 @@ class HandicapFamily(Family):
         proof = result.proof
         assert isinstance(proof, HandicapProof), "that of such a run"
         counts = None if proof.counts is None else [list(row) for row in proof.counts]
-        others = {name: getattr(proof, name) for name in Part.__struct_fields__ if name != "counts"}
-        return cast(dict[str, Any], to_builtins(Part(counts=counts, **others)))
+        others = {name: getattr(proof, name) for name in Part.__struct_fields__ if name not in ("family", "counts")}
+        return cast(dict[str, Any], to_builtins(Part(family="handicap", counts=counts, **others)))
 
     def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
         """What the file alone shows."""
@@ -106,7 +107,7 @@ class HandicapFamily(Family):
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
         """What only labels show."""
-        part = [f"proof.{key}" for key in Part.__struct_fields__ if key not in ("beta", "excess")]
+        part = [f"proof.{key}" for key in Part.__struct_fields__ if key not in ("family", "beta", "excess")]
         yield Belief("the labels prove it", "certified", "rho_proven", *part, "conditions[].value")
         error = claim.body["answer_error"]
         told = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]

@@ -156,11 +156,6 @@ class Confirmation:
         return 1.0
 
     @property
-    def rho_predicted(self) -> None:
-        """Nor is it predicted."""
-        return None
-
-    @property
     def answer_error(self) -> None:
         """It errs at most the margin more than the best, or more."""
         return None

@@ -96,11 +96,6 @@ class HandicapProof:
         return min(1.0, self.labs * self.doubt)
 
     @property
-    def rho_predicted(self) -> None:
-        """Nothing is predicted."""
-        return None
-
-    @property
     def outcome(self) -> None:
         """The run was to find an answer."""
         return None

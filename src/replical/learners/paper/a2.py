@@ -86,7 +86,7 @@ class A2:
         check_plan(self.plan, A2Plan, "A2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Shrink V on `pool` until Δ(V) ≤ κ (ε if none was given), then take the first survivor by `shared`.
+        """Shrink V on `pool` until Δ(V) ≤ κ = ε, then take the first survivor by `shared`.
 
         Returns
         -------
@@ -276,10 +276,9 @@ def _power(base: Decimal, exponent: int) -> Decimal:
 
 def betting(task: Task) -> A2Plan:
     """A² by betting."""
-    kappa = fraction(task.epsilon if task.kappa is None else task.kappa)
     numbers = (
         Number(name="delta", value=fraction(task.delta), source="probability that the best hypothesis is ever removed"),
-        Number(name="kappa", value=kappa, source="stop at Δ(V) ≤ κ; ε if not given"),
+        Number(name="kappa", value=fraction(task.epsilon), source="ε: stop at Δ(V) ≤ κ"),
         Number(name="part", value=Fraction(1, 10), source="of the private order is never asked and measures nearness"),
     )
     return A2Plan(

@@ -30,9 +30,7 @@ from replical.learners.plan import (
     scanning_labels,
 )
 from replical.pools.pool import AnyPool
-from replical.pools.query import Answers, Query
-from replical.pools.scan import Scan
-from replical.pools.version_space import VersionSpace
+from replical.pools.query import Answers
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class CAL:
         answers: list[Answers] = []
         V, scan = pool.version_space(), pool.scan()
         while not until(V) and not plan.spent(len(answers)):
-            query = plan.next(scan, V)
+            query = scan.draw(V, plan.k)
             if query.total == 0:  # nothing is disputed
                 break
             S = yield query
@@ -109,19 +107,14 @@ class CAL:
 
 @dataclass(frozen=True, kw_only=True)
 class CALPlan(Plan):
-    """CAL: k labels per round; k = 1 is the streaming form, which may also choose its items."""
+    """CAL: k labels per round; k = 1 is the streaming form."""
 
     rounds_most: int | None
-    query: str = "scan"
 
     @property
     def k(self) -> int:
         """Labels a round."""
         return self.integer("k_loop")
-
-    def next(self, scan: Scan, V: VersionSpace) -> Query:
-        """What to ask next: the next disputed items of the scan, or the one that splits V most evenly."""
-        return scan.evenest(V) if self.query == "halving" else scan.draw(V, self.k)
 
     def cost(self, setting: Setting) -> Cost:
         """By rounds, or, one item at a time, by Theorem R1 on the items that accuracy needs."""
@@ -129,11 +122,6 @@ class CALPlan(Plan):
             return rounds_cost(self.rounds_most, self.k, self.stop_mass)
         items = ceil_of((setting.theta or 1.0) * log(setting.n / setting.delta) / setting.epsilon)
         return Cost(labels=scanning_labels(setting, items), kind="expected", unlabelled=items)
-
-    @property
-    def picks_items(self) -> bool:
-        """Does it look for the item that splits V most evenly?"""
-        return self.query == "halving"
 
     @property
     def keeps_all_left(self) -> bool:
@@ -171,7 +159,6 @@ def cal(task: Task) -> CALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         rounds_most=None,
-        query=task.query,
     )
 
 

@@ -1,4 +1,4 @@
-"""Curves of a study: labels against ε, ρ, |C|, Θ and ν, and agreement against what it cost and what was foreseen."""
+"""Curves of a study: labels against ε, ρ, |C|, Θ and ν, and agreement against what it cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from replical.learners.bills import ABSURD
 from replical.study.judging import amount, finished_rows, list_few, percent, span
 from replical.study.pictures.style import (
-    GREY,
     Picture,
     colour,
     dashes,
@@ -33,7 +32,6 @@ from replical.study.spec import PARAMETERS
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _NAMES = {
     "epsilon": "target error ε",
@@ -176,7 +174,6 @@ def _span(values: list[float]) -> str:
 _FEW = 6  # values of ρ whose lines have room for their names
 _FAR = 1e9  # labels: with more of them, what can be paid for has a panel of its own
 _DASHED = (0, (4, 3))
-_FORECASTS = ("rho_predicted", "rho_proven", "expected_jaccard")
 
 
 def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
@@ -243,66 +240,3 @@ def _difference_caption(rows: Sequence[Row]) -> str:
         sentences.append(f"The share is at most ρ in {below} of {cells}")
     floor = ", and no pair differed in cells on the grey floor" if any(row["disagreement"] == 0 for row in rows) else ""
     return ". ".join([*sentences, f"Lines are 95% intervals{floor}."])
-
-
-def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
-    """How often labs differ by their own estimate, and by their proof, against what was measured."""
-    measured = [
-        row for row in finished_rows(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None
-    ]
-    ran = [row for row in measured if not row["vacuous"]]
-    if not ran:
-        return []
-    values = [[row[name] for name in _FORECASTS if row[name] is not None] for row in ran]
-    floor = min((value for each in values for value in each if value > 0), default=0.01) / 1.5
-    high = max(max(each) for each in values)
-    figure = new_figure(8, 4.6)
-    axes = figure.add_subplot(xscale="log", yscale="log")
-    for row in ran:
-        _draw_forecast(axes, row, floor)
-    draw_markers(axes, ran, (_place(row, floor) for row in ran))
-    axes.plot([floor / 2, 1], [floor / 2, 1], color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
-    tallest = max(row["expected_jaccard"] + 2 * (row["jaccard_error"] or 0.0) for row in ran)
-    axes.set(xlim=(floor / 1.3, max(high * 1.3, floor * 4)), ylim=(floor / 1.3, max(tallest * 1.3, floor * 4)))
-    axes.set(xlabel="foreseen by the labs: predicted and proven", ylabel="measured: E[J] with its 95% interval")
-    for axis, name in ((axes.xaxis, "rho_predicted"), (axes.yaxis, "expected_jaccard")):
-        if any(row[name] == 0 for row in ran):
-            log_ticks_with_zero(axis, floor)
-        else:
-            log_ticks(axis)
-    figure.legend(handles=[*legend_entries(ran), *_forecast_entries()], loc="outside right center")
-    title = "Predicted against measured disagreement"
-    return [write_picture(figure, folder, "predicted", title, _estimate_caption(ran))]
-
-
-def _place(row: Row, floor: float) -> tuple[float, float]:
-    return max(row["rho_predicted"], floor), max(row["expected_jaccard"], floor)
-
-
-def _draw_forecast(axes: Axes, row: Row, floor: float) -> None:
-    """The interval of what was measured, and a line to what was proven."""
-    (x, y), shade = _place(row, floor), colour(row["learner"])
-    error = 1.96 * (row["jaccard_error"] or 0.0)
-    axes.vlines(x, max(y - error, floor), y + error, color=shade, linewidth=0.9, alpha=0.7)
-    if row["rho_proven"]:
-        axes.plot([x, row["rho_proven"]], [y, y], color=shade, linewidth=0.6, alpha=0.4)
-        axes.plot(row["rho_proven"], y, marker="|", markersize=8, color=shade)
-
-
-def _forecast_entries() -> list[Line2D]:
-    from matplotlib.lines import Line2D
-
-    return [
-        Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8, label="proven by the labs"),
-        Line2D([], [], color="black", linewidth=0.8, linestyle=_DASHED, label="predicted = measured"),
-    ]
-
-
-def _estimate_caption(rows: Sequence[Row]) -> str:
-    ratios = [row["rho_predicted"] / row["expected_jaccard"] for row in rows if row["expected_jaccard"]]
-    proven = [row for row in rows if row["rho_proven"] is not None]
-    above = sum(row["rho_proven"] >= row["expected_jaccard"] for row in proven)
-    sentences = [f"Labs predicted {span(ratios)} times what was measured."] if ratios else []
-    if proven:
-        sentences.append(f"What they proved is at least what was measured in {above} of {amount(len(proven), 'cell')}.")
-    return " ".join(sentences) or "Labs predicted that they would not differ, or did not."

@@ -206,8 +206,12 @@ def _disagreement(row: Row) -> str:
 
 
 def _proof(row: Row) -> str:
-    if not row["replicable"] or missing_proof(row):
+    """What is proven of how often two labs differ; by how many labs, where not by all."""
+    if not row["replicable"]:
         return "nothing"
+    if missing_proof(row):
+        some = row["certified_fraction"] and not missing_proof(row | {"certified_fraction": 1.0})
+        return f"by {percent(row['certified_fraction'])} of labs" if some else "nothing"
     return f"at most {percent_up(row['rho'] if row['rho_proven'] is None else row['rho_proven'])}"
 
 
@@ -226,7 +230,12 @@ def _caption(found: Headline) -> str:
 def _gain(row: Row) -> str:
     """What is proven of how often two labs differ, and what was measured."""
     proof = _proof(row)
-    said = ", promises nothing" if not row["replicable"] else f", proves {proof.replace('at most', 'that at most')}"
-    if proof != "nothing":
-        said += " of pairs differ"
+    if not row["replicable"]:
+        said = ", promises nothing"
+    elif proof.startswith("by "):
+        said = f", {proof.removeprefix('by ')} prove their answer"
+    else:
+        said = f", proves {proof.replace('at most', 'that at most')}" + (
+            " of pairs differ" if proof != "nothing" else ""
+        )
     return said + ("" if row["vacuous"] else f", and {percent(row['disagreement'])} of pairs differ")

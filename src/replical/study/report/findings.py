@@ -129,7 +129,7 @@ def _sure(rows: list[Row]) -> str:
 def findings(rows: list[Row]) -> dict[str, list[str]]:
     """What the study shows, by what it is about."""
     makers = {
-        "Agreement": (broken_promises, promises, last_step, plain_learners, proofs, estimates),
+        "Agreement": (broken_promises, promises, last_step, plain_learners, proofs),
         "Labels": (price, cheapest),
         "Error": (accuracy, error_price),
     }
@@ -217,17 +217,6 @@ def proofs(rows: list[Row]) -> list[str]:
         f"Where every lab was certified, labs differed in {measured} of pairs in the mean over cells, "
         f"against a proven {promised}; measured is at most proven in {below} of {amount(len(sure), 'cell')}, "
         f"in {whole} with its whole 95% interval; that lies wholly above it in {above}."
-    ]
-
-
-def estimates(rows: list[Row]) -> list[str]:
-    """How good the estimate of how often labs differ was."""
-    known = [row for row in replicable_rows(rows) if row["rho_predicted"] is not None and row["expected_jaccard"]]
-    if not known:
-        return []
-    times = span([row["rho_predicted"] / row["expected_jaccard"] for row in known])
-    return [
-        f"ρ predicted, an estimate, was {times} times E[J], the sharper measurement ({amount(len(known), 'cell')})."
     ]
 
 

@@ -21,7 +21,7 @@ from replical.core.files import toml_lines
 from replical.study.judging import amount, finished_rows, list_few, replicable_rows, sort_rows
 from replical.study.report.findings import TERMS, findings, limits, summary_sentence
 from replical.study.report.tables import cells_table, constants, growth_table, prose, refused_table
-from replical.study.results import Row, fill_columns, growths
+from replical.study.results import Row, growths
 from replical.study.spec import Study
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ _LEGEND = (
 
 def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: dict[str, Any]) -> str:
     """The page."""
-    rows = sort_rows(fill_columns(rows))
+    rows = sort_rows(rows)
     quick = bool(facts.get("quick"))
     first = [picture for picture in pictures if picture.name == "headline"]
     sections = {

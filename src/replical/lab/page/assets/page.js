@@ -3,7 +3,6 @@
 const LOOK = 500, PATIENCE = 30000, PICTURES = 5000, TAP = 350; // milliseconds
 const FRAME = 8; // pixels around the item that its frame needs
 const SIDE = 256; // pixels that a small picture is enlarged to, at most
-const LEVEL = .2; // of its height the plot has to fall or rise
 const LOST = "No answer from the server. Please try again: nothing is counted twice. If the run has ended, you are done.";
 const AGAIN = "No answer from the server; trying again. If the run has ended, you are done.";
 const MINE = "Your name in this browser. Somebody else needs another browser, or a personal link.";
@@ -59,7 +58,7 @@ async function act(path, said = {}, done = "") {
   busy = false; byId("main").classList.remove("busy");
 }
 
-// What others do: the plot moves, items come, the run ends.
+// What others do: counts move, items come, the run ends.
 async function look() {
   if (busy || looking || ended) return;
   if (who && item === null) { act("/api/next"); return; }
@@ -153,16 +152,6 @@ function left(now) {
 
 function progress(now) {
   byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left(now);
-  const [first, last] = [now.masses[0], now.masses.at(-1)], wide = Math.max(1, last[0] - first[0]);
-  const top = Math.max(1e-9, ...now.masses.map((point) => point[1])), height = (mass) => (31 - 29 * mass / top).toFixed(1);
-  const points = now.masses.map(([count, mass]) => (120 * (count - first[0]) / wide).toFixed(1) + "," + height(mass));
-  byId("plot").querySelector("polyline").setAttribute("points", [...points, "120," + height(last[1])].join(" "));
-  const told = byId("mass").title + ": " + percent(last[1]) + " now, " + percent(first[1]) + " at first";
-  byId("plot").setAttribute("aria-label", told);
-  byId("plot").querySelector("title").textContent = told;
-  const low = Math.min(...now.masses.map((point) => point[1]));
-  byId("plot").toggleAttribute("hidden", top - low <= Math.max(LEVEL * top, 1e-9)); // a level line looks like an empty box
-  byId("mass").textContent = percent(last[1]) + " of items in dispute";
 }
 
 function leave() {
