@@ -1,6 +1,7 @@
 """``replical compare``: labs with one answer, another answer, another protocol, other populations."""
 
 import copy
+import itertools
 import json
 import types
 from collections import Counter
@@ -154,13 +155,15 @@ def test_an_invalid_certificate_is_not_compared(labs, tmp_path, capsys):
 
 
 LINE = {"kind": "thresholds", "features": ["x"], "count": 200}
+SEEDS = map(str, itertools.count())
 LINE_PROTOCOL = Protocol.of(content("cal") | {"class": LINE})
 
 
 def told_of(x):
     """A body that says no more than a comparison looks at."""
     lab = types.SimpleNamespace(items=np.asarray(x))
-    body = {"protocol": {}, "protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
+    body = {"protocol": LINE_PROTOCOL.body, "protocol_fingerprint": "p", "plan": {"numbers": []}}
+    body |= {"hypothesis": {"index": 5, "description": "it"}, "private_commitment": next(SEEDS)}
     return {"body": body | {"pool": {"summary": summary(LINE_PROTOCOL, lab)}}}
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import csv
+import functools
 import io
 import itertools
 import json
@@ -9,15 +10,13 @@ import json
 import pytest
 
 from replical.cli import main
-from replical.core.canonical import fingerprint
-from replical.lab.certificate.file import seal
-from replical.lab.certificate.file import write as write_certificate
-from replical.lab.confirmation import digest_content, verify_confirmation, write
+from replical.lab.certificate.file import write
+from replical.lab.certificate.verify import verify
 from replical.lab.journal import journal as journal_module
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
-from support.certificates import resealed
+from support.certificates import Tags, resealed
 from support.lab import Run, content, private, world, write_csv
 
 TABLES = {  # another lab of the same population, one of a population in which the answer is bad, and a small one
@@ -35,12 +34,12 @@ def certificates(tmp_path_factory):
         write_csv(folder / f"{name}.csv", columns)
     said = content(batch=2, handicap={"from": "order", "order": [0, 1, 2, 3, 4, 5]})
     with Run(folder, said, world(seed=11), "a") as run:
-        write_certificate(run.certificate, folder / "a.json")
+        write(run.certificate, folder / "a.json")
     said = content("boosted-replicable-erm", nu=0.0, k_final=2, strings=1, runs=2, rho=0.1)
     with Run(folder, said, world(items=60, best=0.0), "none") as run:
         body = run.certificate["body"]
         body["hypothesis"] = body["shared"]["winner_rank"] = None
-        write_certificate(resealed(run.certificate), folder / "none.json")
+        write(resealed(run.certificate), folder / "none.json")
     return folder
 
 
@@ -96,40 +95,43 @@ def test_a_good_answer_is_confirmed_and_anyone_can_check(lab):
     assert not (lab.folder / "b.db").exists()  # nothing was begun
     told = lab.told("--margin", ".2")
     assert (told["schema"], told["status"], told["outcome"]) == ("replical.confirm/1", "done", "confirmed")
-    assert (told["margin"], told["level"], told["against"]) == (0.2, 0.2, None)  # β = min(δ, ρ/2)
+    assert (told["confirms"]["margin"], told["confirms"]["level"]) == (0.2, 0.2)  # β = min(δ, ρ/2)
     assert told["labels"]["asked"] == told["labels"]["answered"] > 0
-    assert set(told["answer"]) == {"index", "name"}
-    written = lab.content()
-    assert {key: written[key] for key in ("answer", "outcome", "labels", "pool")} == {
-        key: told[key] for key in ("answer", "outcome", "labels", "pool")
-    }
+    written = lab.content()["body"]
+    assert told["proof"]["against"] is None
+    assert told.items() >= {key: written[key] for key in ("hypothesis", "proof", "confirms", "labels")}.items()
+    assert (written["certified"], written["rho_proven"], written["answer_error"]) == (True, 1.0, None)
     for files in ([], ["--pool", "b.csv"], ["--pool", "b.csv", "--journal", "b.db"]):
         lab("verify", "b.json", *files)
     assert "Valid, as far as the file, its pool and its journal can show: " in lab.out
     lab("verify", "b.json", "--pool", "small.csv", code=1)
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "a.db", code=1)
-    assert "belongs to a run, not to a confirmation" in lab.out
-    lab("verify", "b.json", "--html", "page.html", code=2)
+    assert "this is the journal of another run" in lab.out
+    name = told["hypothesis"]["description"]
+    lab("verify", "b.json", "--html", "page.html")
+    page = Tags((lab.folder / "page.html").read_text()).texts
+    assert "Confirmed\nConfirmation of a published answer" in page
+    assert f"Confirmed: {name} (hypothesis {told['hypothesis']['index']}) errs at most 0.2 more" in page
     lab("compare", "a.json", "b.json")
-    name = told["answer"]["name"]
     assert f"Identical: {name} alone is left in 1 lab." in lab.out
     assert f"Confirmed by lab 2: {name}, margin 0.2, level 0.2." in lab.out
-    before = (lab.folder / "b.json").read_bytes()
+    before = lab.content()
     lab.confirm("--margin", ".2")
-    assert digest_content(json.loads(before)) == digest_content(lab.content())
+    assert before["body"] == lab.content()["body"]
 
 
 def test_a_bad_answer_is_refuted(lab):
     lab.confirm("--margin", ".1", "--level", ".05", pool="other", code=1)
-    found = lab.content("other.json")
-    assert found["outcome"] == "refuted"
-    assert f"Refuted: {found['answer']['name']} (hypothesis" in lab.out
-    assert f"It lost to {found['against']['name']} (hypothesis {found['against']['index']})." in lab.out
+    found = lab.content("other.json")["body"]
+    answer, against = found["hypothesis"]["description"], found["proof"]["against"]
+    assert (found["proof"]["outcome"], found["certified"]) == ("refuted", False)
+    assert f"Refuted: {answer} (hypothesis" in lab.out
+    assert f"It lost to m{against} (hypothesis {against})." in lab.out
     lab("verify", "other.json", "--pool", "other.csv", "--journal", "other.db")
     lab.confirm("--margin", ".2")
     told = json.loads(lab("compare", "a.json", "b.json", "other.json", "--json", code=1))
     assert (told["identical"], told["same_protocol"], told["same_index"]) == (False, True, True)
-    assert told["first_difference"] == f"lab 3 refuted {found['answer']['name']!r}"
+    assert told["first_difference"] == f"lab 3 refuted {answer!r}"
     assert [each["outcome"] for each in told["confirmations"]] == ["confirmed", "refuted"]
 
 
@@ -137,14 +139,14 @@ def test_undecided_at_its_budget_it_goes_on_with_a_larger_one(lab):
     lab.confirm("--margin", ".1", "--max-labels", "4", code=4)
     assert "Undecided: the budget of 4 labels was spent." in lab.out
     assert "What helps: a larger budget, with the same journal; or a larger margin." in lab.out
-    found = lab.content()
-    assert (found["labels"]["asked"], found["max_labels"]) == (4, 4)
-    assert found["against"]["index"] != found["answer"]["index"]
+    found = lab.content()["body"]
+    assert (found["labels"]["asked"], found["confirms"]["max_labels"]) == (4, 4)
+    assert found["proof"]["against"] != found["hypothesis"]["index"]
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
     lab("compare", "a.json", "b.json", code=4)
     assert "Undecided by lab 2: " in lab.out
     lab.confirm("--margin", ".1")
-    assert lab.content()["outcome"] == "confirmed"
+    assert lab.content()["body"]["proof"]["outcome"] == "confirmed"
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
 
 
@@ -187,8 +189,8 @@ def test_by_file_with_skips(lab):
         with batch.open("w", newline="") as file:
             csv.writer(file).writerows([header, *rows])
     assert code == 0
-    found = lab.content()
-    assert (found["outcome"], found["labels"]["skipped"], found["pool"]["unlabelled"]) == ("confirmed", 3, 3)
+    found = lab.content()["body"]
+    assert (found["proof"]["outcome"], found["labels"]["skipped"], found["proof"]["unlabelled"]) == ("confirmed", 3, 3)
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
 
 
@@ -196,8 +198,8 @@ def test_nothing_is_confirmed_of_what_nobody_can_label(lab, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("?\n" * 700))
     lab.confirm("--margin", ".3", "--ask", "terminal", labels=False, code=4)
     assert "items on which candidates differ could not be labelled, and only 0 were" in lab.out
-    found = lab.content()
-    assert (found["outcome"], found["against"], found["labels"]["asked"]) == ("undecided", None, 0)
+    found = lab.content()["body"]
+    assert (found["proof"]["outcome"], found["proof"]["against"], found["labels"]["asked"]) == ("undecided", None, 0)
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
 
 
@@ -214,7 +216,7 @@ def test_pending_labels_and_corrections(lab, monkeypatch):
     code = main(["lab", "confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
                  "--labels", "b.csv:truth"])  # fmt: skip
     assert code in (0, 1, 4)
-    found = lab.content()
+    found = lab.content()["body"]
     assert found["labels"]["corrected"] == 3
     assert found["runs_in_journal"] == (1 if code == 0 else 2)
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
@@ -263,7 +265,7 @@ def test_certificates_that_cannot_be_confirmed(lab):
     files = ["--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--labels", "b.csv:truth"]
     forged = json.loads((lab.folder / "a.json").read_text())
     forged["body"]["certified"] = not forged["body"]["certified"]
-    write_certificate(forged, lab.folder / "forged.json")
+    write(forged, lab.folder / "forged.json")
     lab("lab", "confirm", "forged.json", *files, code=2)
     assert "the certificate is not valid (the digest is that of the body: " in lab.err
     newer = (lab.folder / "a.json").read_text().replace("replical.certificate/2", "replical.certificate/9")
@@ -297,57 +299,93 @@ def test_a_journal_belongs_to_one_confirmation(lab):
 # ---- forgeries ----
 
 
-def forge(content, **changes):
-    """What a forger does who knows how the files are made."""
-    forged = copy.deepcopy(content) | changes
-    forged["digest"] = fingerprint(digest_content(forged))
-    forged["provenance"]["seal"] = seal(forged["digest"], forged["provenance"])
-    return forged
+def forge(content, *changes):
+    """What a forger does who knows how the files are made; a change is a path in the body and a value."""
+    forged = copy.deepcopy(content)
+    for path, value in changes:
+        *parts, last = path.split(".")
+        place = functools.reduce(lambda found, key: found[key], parts, forged["body"])
+        place[last] = value
+    return resealed(forged)
+
+
+VERDICT = {"helps": "", "why": ""}
+CONFIRMED = (
+    ("proof.outcome", "confirmed"), ("certified", True), ("verdict", VERDICT | {"certified": True}),
+)  # fmt: skip
+REFUTED = (("proof.outcome", "refuted"), ("verdict", VERDICT | {"certified": False, "why": "refuted"}))
 
 
 def test_forgeries_are_found_at_the_level_that_knows_better(lab):
     lab.confirm("--margin", ".1", "--max-labels", "4", code=4)
     honest = lab.content()
-    lab_pool = read_pool("b.csv", Protocol.of(honest["protocol"]).recipe)
-    assert verify_confirmation(forge(honest)).valid
-    counts, pool = honest["labels"], honest["pool"]
+    body, protocol = honest["body"], Protocol.of(honest["body"]["protocol"])
+    h, against, pool = body["hypothesis"]["index"], body["proof"]["against"], body["pool"]
+    lab_pool = read_pool("b.csv", protocol.recipe)
+    assert verify(forge(honest)).valid
+    alone = {"count": 1, "ranges": [[h, h]]}
     for changes in (
-        {"outcome": "confirmed"},
-        {"outcome": "confirmed", "against": None},
-        {"outcome": "refuted"},
-        {"outcome": "perhaps"},
-        {"against": None},
-        {"against": honest["answer"]},
-        {"against": {"index": 99, "name": "m99"}},
-        {"margin": 2.0},
-        {"margin": "0.1"},
-        {"batch": 0},
-        {"max_labels": 3},
-        {"max_labels": None},
-        {"labels": counts | {"asked": 400}},
-        {"labels": counts | {"skipped": -1}},
-        {"pool": pool | {"scanned": 1000}},
-        {"pool": pool | {"unlabelled": 1}},
-        {"certificate": honest["certificate"] | {"pool_fingerprint": pool["fingerprint"]}},
-        {"protocol_fingerprint": honest["class_fingerprint"]},
-        {"answer": {"index": 0, "name": "another"}},
-    ):
-        assert not verify_confirmation(forge(honest, **changes)).valid, changes
-    edited = copy.deepcopy(honest) | {"runs_in_journal": 2}
-    assert not verify_confirmation(edited).valid
-    others = [each for each in range(6) if each not in (honest["answer"]["index"], honest["against"]["index"])]
+        [("proof.outcome", "confirmed")],
+        [("certified", True)],
+        [("rho_proven", 0.0)],
+        [("rho_proven", None)],
+        [("answer_error", {"estimate": 0.0, "low": 0.0, "high": 0.0, "level": 0.1, "of": "error", "labels": 0, "skipped": 0})],
+        [("verdict.why", "")],
+        CONFIRMED,
+        [*CONFIRMED, ("proof.against", None)],
+        [*CONFIRMED, ("proof.against", None), ("survivors", alone)],
+        REFUTED,
+        [("proof.outcome", "perhaps")],
+        [("proof.family", "handicap")],
+        [("proof.against", None)],
+        [("proof.against", h)],
+        [("proof.against", 99)],
+        [("proof.asked", 3)],
+        [("survivors", alone)],
+        [("confirms.margin", 2.0)],
+        [("confirms.margin", 0.2)],
+        [("confirms.margin", "0.1")],
+        [("confirms.level", 0.1)],
+        [("confirms.batch", 0)],
+        [("confirms.max_labels", 3)],
+        [("confirms.max_labels", None)],
+        [("confirms.pool_fingerprint", pool["fingerprint"])],
+        [("confirms.more", 1)],
+        [("confirms", None)],
+        [("labels.asked", 400)],
+        [("labels.skipped", -1)],
+        [("proof.scanned", 1000)],
+        [("proof.unlabelled", 1)],
+        [("plan.numbers", [])],
+        [("protocol_fingerprint", body["class_fingerprint"])],
+        [("hypothesis", {"index": 0, "description": "another"})],
+        [("hypothesis", None)],
+    ):  # fmt: skip
+        assert not verify(forge(honest, *changes)).valid, changes
+    unsealed = copy.deepcopy(honest)
+    unsealed["body"]["runs_in_journal"] = 2
+    assert not verify(unsealed).valid
+    run = copy.deepcopy(honest)
+    del run["body"]["confirms"]
+    assert not verify(resealed(run)).valid
+    left = [each for low, high in body["survivors"]["ranges"] for each in range(low, high + 1)]
+    other = next(each for each in left if each not in (h, against))
+    rank = f"{protocol.shared.word('order', index=other):016x}"
+    numbers = [each | {"value": [1, 10]} if each["name"] == "level" else each for each in body["plan"]["numbers"]]
     with Journal("b.db", write=False) as journal:
-        assert verify_confirmation(forge(honest), lab_pool, journal).valid
+        assert verify(forge(honest), lab_pool, journal).valid
         for changes in (
-            {"against": {"index": others[0], "name": f"m{others[0]}"}},
-            {"answer": {"index": others[0], "name": f"m{others[0]}"}},
-            {"pool": pool | {"scanned": pool["scanned"] + 1}},
-            {"runs_in_journal": 2},
-            {"level": 0.1},
+            [("proof.against", other)],
+            [("hypothesis", {"index": other, "description": f"m{other}"}), ("shared.winner_rank", rank)],
+            [("proof.scanned", body["proof"]["scanned"] + 1)],
+            [("runs_in_journal", 2)],
+            [("confirms.level", 0.1), ("plan.numbers", numbers)],
+            [("confirms.certificate", body["class_fingerprint"])],
         ):
-            assert verify_confirmation(forge(honest, **changes)).valid, "nobody can know it yet"
-            assert not verify_confirmation(forge(honest, **changes), lab_pool, journal).valid, changes
-    write(forge(honest, outcome="confirmed", against=None), lab.folder / "forged.json")
+            assert verify(forge(honest, *changes)).valid, "nobody can know it yet"
+            assert not verify(forge(honest, *changes), lab_pool, journal).valid, changes
+    forged = forge(honest, *CONFIRMED, ("proof.against", None), ("survivors", alone))
+    write(forged, lab.folder / "forged.json")
     lab("verify", "forged.json", code=1)
     lab("compare", "a.json", "forged.json", code=2)
     assert "is not valid (so many items and labels can decide this: " in lab.err

@@ -18,7 +18,7 @@ from replical.cli.confirm import _outcome_words
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
-from replical.lab.confirmation import claim_of
+from replical.lab.confirmation import confirming
 from replical.lab.protocol import recipe_of
 from replical.lab.public import read_public
 from replical.lab.tables import read_labels, read_pool
@@ -157,10 +157,9 @@ def test_an_answer_is_confirmed_by_its_loss(command):
         run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", f"x{price}.db",
                "--out", f"x{price}.json"]  # fmt: skip
         assert command("run", "p.toml", *run)[0] == 0
-        protocol, claim = claim_of(read(Path(f"x{price}.json")), margin=0.2)
-        claim = replace(claim, hypothesis=2)
+        protocol = replace(confirming(read(Path(f"x{price}.json")), margin=0.2), hypothesis=2)
         with Journal(f"c{price}.db") as journal:
-            session = Session(protocol, read_pool("z.csv", protocol.recipe), journal, claim=claim)
+            session = Session(protocol, read_pool("z.csv", protocol.recipe), journal)
             truth = read_labels("z.csv", "label", ("no", "yes"))
             while session.open:
                 session.answer_all({item: ("no", "yes")[truth[item]] for item in session.open})

@@ -59,9 +59,9 @@ def _tables(folder):
 def _runs(folder):
     """Two labs for each of two protocols, what they publish, and one that confirms an answer."""
     from replical import Session
-    from replical.lab.certificate.file import text_of
+    from replical.lab.certificate.file import certify, text_of
     from replical.lab.certificate.survivors import write_survivors
-    from replical.lab.confirmation import claim_of, publish
+    from replical.lab.confirmation import confirming
     from replical.lab.journal.journal import Journal
     from replical.lab.release import vote_of
     from replical.lab.tables import read_pool
@@ -77,11 +77,11 @@ def _runs(folder):
             if name in "ab":
                 run.session.ledger.lab = f"lab {name}"
                 (folder / f"vote-{name}.json").write_text(text_of(vote_of(run.session)))
-    protocol, claim = claim_of(run.certificate, margin=0.35, level=0.05)
+    protocol = confirming(run.certificate, margin=0.35, level=0.05)
     columns = world(candidates=CANDIDATES, seed=32, items=300)
     with Journal(folder / "confirming.db") as journal:
-        session = answered(Session(protocol, read_pool(columns, protocol.recipe), journal, claim=claim), columns)
-        (folder / "confirmation-t.json").write_text(text_of(publish(session)))
+        session = answered(Session(protocol, read_pool(columns, protocol.recipe), journal), columns)
+        (folder / "confirmation-t.json").write_text(text_of(certify(session)))
     for leftover in (*folder.glob("*.db-*"), *folder.glob("*.lock")):
         leftover.unlink()
 

@@ -142,9 +142,16 @@ def read_certificate(path, folder):
 
 
 def read_confirmation(path, folder):
-    """Alone and beside its certificate."""
+    """Alone, as a page, and beside its certificate."""
     lab, _ = _lab(path)
-    return all([command("verify", path, "--json"), command("compare", path, folder / f"certificate-{lab}.json")])
+    page = path.with_name("page.html")
+    return all(
+        [
+            command("verify", path, "--json"),
+            command("verify", path, "--html", page),
+            command("compare", path, folder / f"certificate-{lab}.json"),
+        ]
+    )
 
 
 def _release(folder, scratch, budget, *votes):

@@ -104,7 +104,7 @@ def private(name):
 def begin(journal, protocol, lab, name):
     """The first event of a journal, with a private seed that everybody knows."""
     detail = {"schema": SCHEMA, "private": private(name), "protocol": dict(protocol.content), "items": len(lab)}
-    detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
+    detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint, **protocol.binding}
     journal.append([Event(kind="created", detail=detail)])
 
 
@@ -122,7 +122,7 @@ class Run:
 
     def __init__(self, folder, said, columns, name="lab", *, skips=0, corrects=0, measure=0):
         self.columns, self.path = columns, folder / f"{name}.db"
-        self.protocol = Protocol.of(said)
+        self.protocol = said if isinstance(said, Protocol) else Protocol.of(said)
         self.lab = read_pool(columns, self.protocol.recipe)
         self.journal = Journal(self.path)
         try:

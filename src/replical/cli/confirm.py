@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,22 +23,25 @@ from replical.cli.labels import (
     PoolFile,
     Public,
     Show,
+    Source,
     check_usage,
     read_items,
     say_pending,
     source_of,
 )
-from replical.cli.output import answer, notes, number, prose, whole
+from replical.cli.output import Screen, answer, notes, number, prose, whole
 from replical.cli.page import PageWords
 from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
-from replical.core.text import confidence, count, plural
-from replical.errors import BadCertificate
-from replical.lab.confirmation import SCHEMA, candidate, check_fresh, claim_of, publish, read_either, write
+from replical.core.text import count, plural
+from replical.lab.certificate.file import read
+from replical.lab.confirmation import check_fresh, confirming
 from replical.lab.journal.journal import Journal
-from replical.lab.protocol import Claim, Protocol
+from replical.lab.protocol import Confirming
+from replical.lab.run import run
 from replical.lab.sessions.session import Session
 from replical.learners.handicap.confirm import Confirmation
+from replical.learners.handicap.confirmation import outcome_words
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
@@ -86,140 +90,90 @@ def confirm_command(
         "--answers": answers,
     }
     check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
-    published = read_either(certificate)
-    if published["schema"] == SCHEMA:
-        raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")
-    protocol, claim = claim_of(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
+    published = read(certificate)
+    protocol = confirming(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
     lab = read_items(protocol, pool, id_column, public)
     if against_journal is None:
-        check_fresh(published, claim, lab)
+        check_fresh(published, lab)
     else:
         with Journal(against_journal, write=False) as original:
-            check_fresh(published, claim, lab, original)
+            check_fresh(published, lab, original)
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
+    labelling = _Labelling(protocol=protocol, source=source)
     with Journal(journal) as lab_journal:
-        fresh = lab_journal.created is None
-        session = Session(protocol, lab, lab_journal, annotator=annotator, claim=claim)
-        if fresh:
-            _announce(session)
-        before = session.ledger.results[-1] if session.ledger.results else None
-        waiting = source.answer(session, Outlook(session, looks=False))
-        if session.open:
-            return _say_pending(session, claim, waiting, as_json=as_json)
-        session.finish()
-        content = publish(session)
-        write(content, out)
-        _say_outcome(session, content, lab_journal.where, out, as_json=as_json)
-        if before not in (None, "undecided", session.result.conclusion):
-            notes.print(f"The outcome has changed: it was {before}.", markup=False)
-    return CODES[content["outcome"]]
+        done = run(protocol, lab, labelling, lab_journal, annotator=annotator, out=out)
+        proof, before = None if done.open else done.result.proof, labelling.before
+        h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
+        payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}
+        payload |= {"protocol_fingerprint": protocol.fingerprint, "labels": done.session.counts}
+        if not isinstance(proof, Confirmation) or done.certificate is None:
+            if not as_json:
+                return say_pending(done.session, labelling.batch)
+            waits = None if labelling.batch is None else str(labelling.batch)
+            payload |= {"status": "pending", "outcome": None, "pending": len(done.open), "batch": waits}
+            answer(payload)
+            return PENDING
+        if as_json:
+            payload |= {"status": "done", "outcome": proof.outcome, "proof": done.certificate["body"]["proof"]}
+            answer(payload | {"journal": lab_journal.where, "confirmation": str(out)})
+        else:
+            for sentence in _outcome_words(done.session, proof):
+                _say(prose, sentence)
+            _say(prose, f"Written: {out} (confirmation), {lab_journal.where} (journal).")
+        if before not in (None, "undecided", proof.outcome):
+            _say(notes, f"The outcome has changed: it was {before}.")
+    return CODES[proof.outcome]
 
 
-def _announce(session: Session) -> None:
+@dataclass(kw_only=True)
+class _Labelling:
+    """Whoever labels, once the person who confirms was told what to expect."""
+
+    protocol: Confirming
+    source: Source
+    batch: Path | None = None  # that waits to be filled in
+    before: int | str | None = None  # what the journal had ended with
+
+    def answer_open(self, session: Session) -> None:
+        """Announce what begins, then ask."""
+        if session.fresh:
+            _announce(session, self.protocol)
+        self.before = next(reversed(session.ledger.results), None)
+        self.batch = self.source.answer(session, Outlook(session, looks=False))
+
+
+def _say(screen: Screen, sentence: str) -> None:
+    screen.print(sentence, markup=False, soft_wrap=True)
+
+
+def _announce(session: Session, protocol: Confirming) -> None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
-    protocol, claim = session.protocol, session.claim
-    assert isinstance(claim, Claim), "the session of a confirmation"
-    name, margin = protocol.recipe.describe(claim.hypothesis), claim.plan.margin
-    notes.print(
-        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) "
-        f"{_verb(protocol)} at most {float(margin):g} more than the best of "
-        f"{count(claim.plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, "
-        f"level {float(claim.plan.level):g}.",
-        markup=False,
-        soft_wrap=True,
+    plan, h = protocol.plan, protocol.hypothesis
+    name, margin, verb = protocol.recipe.describe(h), plan.margin, "err" if plan.losses is None else "lose"
+    question = f"does {name} (hypothesis {h}) {verb} at most {float(margin):g} more than the best of"
+    among = (
+        f"{count(plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, level {float(plan.level):g}"
     )
+    _say(notes, f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
     for sentence in loss_words(protocol):
-        notes.print(sentence, markup=False, soft_wrap=True)
-    notes.print(
-        "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.", soft_wrap=True
-    )
+        _say(notes, sentence)
+    _say(notes, "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.")
     epsilon = fraction(protocol.parameter("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
-        notes.print(
+        _say(
+            notes,
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
             "advice: an answer within epsilon there may lie close to it here.",
-            markup=False,
-            soft_wrap=True,
         )
-
-
-def _verb(protocol: Protocol) -> str:
-    """What is counted: errors, or losses in costliest errors."""
-    return "err" if protocol.recipe.losses is None else "lose"
-
-
-def _say_pending(session: Session, claim: Claim, batch: Path | None, *, as_json: bool) -> int:
-    if not as_json:
-        return say_pending(session, batch)
-    told = {
-        "schema": SCHEMA,
-        "status": "pending",
-        "answer": candidate(session, claim.hypothesis),
-        "outcome": None,
-        "margin": float(claim.plan.margin),
-        "level": float(claim.plan.level),
-        "labels": session.counts,
-        "pending": len(session.open),
-        "batch": None if batch is None else str(batch),
-    }
-    answer(told)
-    return PENDING
-
-
-def _say_outcome(
-    session: Session,
-    content: dict[str, Any],
-    journal: str,
-    out: Path,
-    *,
-    as_json: bool,
-) -> None:
-    if as_json:
-        keys = ("schema", "answer", "outcome", "margin", "level", "against", "labels", "pool", "certificate")
-        told = {"status": "done"} | {key: content[key] for key in (*keys, "protocol_fingerprint")}
-        answer(told | {"journal": journal, "confirmation": str(out)})
-        return
-    found = session.result.proof
-    assert isinstance(found, Confirmation), "the session of a confirmation"
-    for sentence in _outcome_words(session, found):
-        prose.print(sentence, markup=False, soft_wrap=True)
-    prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)
 
 
 def _outcome_words(session: Session, found: Confirmation) -> Iterator[str]:
-    """The outcome, against whom, and what it took."""
-    describe, skipped = session.protocol.recipe.describe, len(session.ledger.skipped)
-    name, best = f"{describe(found.hypothesis)} (hypothesis {found.hypothesis})", "the best candidate"
-    errs = f"{_verb(session.protocol)}s"
-    sure = f"on items like this pool's, with confidence {confidence(found.level)}"
-    if found.outcome == "confirmed":
-        yield f"Confirmed: {name} {errs} at most {found.margin:g} more than {best} {sure}."
-    elif found.outcome == "refuted":
-        assert found.against is not None, "whoever is refuted lost to somebody"
-        yield (
-            f"Refuted: {name} {errs} more than {found.margin:g} above {best} {sure}. It lost to "
-            f"{describe(found.against)} (hypothesis {found.against})."
-        )
-    elif found.unlabelled > found.asked:
-        yield (
-            f"Undecided: {count(found.unlabelled, 'item')} on which candidates differ could not be labelled, and only "
-            f"{found.asked} {plural(found.asked, 'was', 'were')}. What helps: items that somebody can label."
-        )
-    else:
-        spent = session.budget is not None and found.asked >= session.budget
-        end = f"the budget of {count(session.budget or 0, 'label')} was spent" if spent else "the pool was used up"
-        helps = "a larger budget, with the same journal" if spent else "a larger pool, with a journal of its own"
-        others = "1 other candidate" if found.rivals == 1 else f"{found.rivals:,} other candidates"
-        assert found.against is not None, "somebody is not done"
-        least = "least loss" if errs == "loses" else "fewest errors"
-        against = f"{describe(found.against)} (hypothesis {found.against})"
-        yield (
-            f"Undecided: {end}. {others} may still be better by more than {found.margin:g}; of these {against} has the "
-            f"{least}. What helps: {helps}; or a larger margin."
-        )
+    """The outcome, and what it took."""
+    skipped = len(session.ledger.skipped)
+    yield outcome_words(found, session.protocol)
     yield (
         f"Asked: {count(found.asked, 'label')}{f', {skipped:,} skipped' if skipped else ''}; {found.scanned:,} of "
         f"{count(len(session.lab), 'item')} {plural(len(session.lab), 'was', 'were')} looked at."

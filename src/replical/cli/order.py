@@ -22,7 +22,7 @@ from replical.lab.model_columns import model_columns
 from replical.lab.ordering import (
     SCHEMA,
     OrderFile,
-    OrderTask,
+    Ordering,
     active_section,
     asked_of,
     order_by,
@@ -109,7 +109,7 @@ def order_command(
         draft |= {"labels": about, "learner": {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}}
         details = details_from(table, columns_to_show(show, set(recipe.columns)), "id")
         with Journal(str(journal)) as kept:
-            session = Session(Protocol.of(draft), items, kept, annotator=annotator, claim=OrderTask(items=items))
+            session = Session(Ordering(Protocol.of(draft).content, items.ids), items, kept, annotator=annotator)
             if ask == "page":
                 serve_page(session, details, "Labelling", PageOptions.of(page) if page else PageOptions())
             else:

@@ -17,12 +17,11 @@ from replical.core.files import write_whole
 from replical.core.text import at_most, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate.checks import Check, Verification
-from replical.lab.certificate.compare import Common, Comparison, compare
+from replical.lab.certificate.compare import Common, Comparison, compare, confirms
+from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
 from replical.lab.certificate.survivors import read_survivors
 from replical.lab.certificate.verify import verify
-from replical.lab.confirmation import SCHEMA as CONFIRMATION
-from replical.lab.confirmation import read_either, verify_confirmation
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.registration import check_against, mismatches, other_beacons
@@ -80,18 +79,15 @@ def verify_command(
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:
-        content = read_either(certificate)
+        content = read(certificate)
     except BadCertificate as error:
         none = Check(name="the file is a certificate", status="failed", detail=str(error))
         return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
-    confirmed = content["schema"] == CONFIRMATION
-    if confirmed:
-        _refuse_for_confirmation(certificate, html, registration, survivors)
     left = None if survivors is None else read_survivors(survivors)
-    check = verify_confirmation if confirmed else partial(verify, public=public, survivors=left)
+    check = partial(verify, public=public, survivors=left)
     verdict = check(content)
     if verdict.valid and pool is not None:
-        protocol = Protocol.of((content if confirmed else content["body"])["protocol"])
+        protocol = Protocol.of(content["body"]["protocol"])
         with reading(pool) as update:
             lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
             if lab.sharded:  # what their table of contents says is not what they hold
@@ -136,16 +132,6 @@ def _check_words(check: Check) -> str:
     return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
 
 
-def _refuse_for_confirmation(file: Path, html: Path | None, registration: Path | None, survivors: Path | None) -> None:
-    """Refuse what a confirmation does not have."""
-    if survivors is not None:
-        raise BadUsage(f"{file} is a confirmation, and only certificates have survivors: leave out --survivors")
-    if html is not None:
-        raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
-    if registration is not None:
-        raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
-
-
 def add_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
     """What was checked of a valid certificate, and whether it is that of the run registered in this `file`."""
     try:
@@ -179,19 +165,16 @@ def compare_command(
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
-        certificate = read_either(path)
-        if certificate["schema"] == CONFIRMATION:
-            verdict = verify_confirmation(certificate)
-        else:
-            own = next((each for each in left if each.fits(certificate["body"])), None)
-            verdict = verify(certificate, survivors=own)
+        certificate = read(path)
+        own = next((each for each in left if each.fits(certificate["body"])), None)
+        verdict = verify(certificate, survivors=own)
         if not verdict.valid:
             wrong = verdict.objection
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
         verdicts.append(verdict)
     comparison = compare(contents, left)
-    runs, registrations = [each for each in contents if each["schema"] != CONFIRMATION], registration or []
+    runs, registrations = [each for each in contents if not confirms(each["body"])], registration or []
     unfit = wrong_registrations(runs, registrations)
     if as_json:
         files = [_depth(path, verdict) for path, verdict in zip(certificates, verdicts, strict=True)]
@@ -224,7 +207,7 @@ def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
 
 
 def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
-    certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
+    certificates = [each["body"] for each in contents if not confirms(each["body"])]
     if comparison.same_items:
         prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
     if comparison.common is not None and comparison.common.count != 1:
@@ -292,12 +275,11 @@ def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | N
     """Answers of one list, by file; None where one has none, or answers are rules that have no number."""
     said: dict[str, list[str]] = {}
     for content, file in zip(contents, files, strict=True):
-        confirms, body = content["schema"] == CONFIRMATION, content.get("body", content)
-        chosen = body["answer" if confirms else "hypothesis"]
+        body, chosen = content["body"], content["body"]["hypothesis"]
         if chosen is None or "cell" in body.get("proof", {}):
             return None
-        name = chosen["name" if confirms else "description"]
-        what = f"{'confirms' if confirms else 'chose'} {name} (hypothesis {chosen['index']})"
+        verb = "confirms" if confirms(body) else "chose"
+        what = f"{verb} {chosen['description']} (hypothesis {chosen['index']})"
         said.setdefault(what, []).append(file)
     return ", ".join(f"{' and '.join(names)} {what}" for what, names in said.items())
 

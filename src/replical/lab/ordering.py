@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ from replical.core.files import decode, read_bytes
 from replical.errors import BadTable, ReplicalError
 from replical.lab.pool import LabPool
 from replical.lab.preference import SKIPPED, check_answers, check_transcript
-from replical.learners.base import Learner
-from replical.learners.handicap.order import Inquiry, PublicOrder, against_the_vote, by_numbers, walk
+from replical.lab.protocol import Protocol
+from replical.learners.catalogue import Record
+from replical.learners.handicap.order import ORDER, Inquiry, PublicOrder, against_the_vote, by_numbers, walk
+from replical.learners.plan import Plan
 
 SCHEMA = "replical.order/1"
 _KEYS = ("schema", "made", "order", "asked", "answers")
@@ -85,22 +88,39 @@ def section_again(section: Mapping[str, Any], items: LabPool, name: str) -> dict
 # ---- asking people ----
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class OrderTask:
-    """What a session with people asks for: a public order of these items."""
+@dataclass(frozen=True)
+class Ordering(Protocol):
+    """A draft of a protocol for which a session with people makes a public order.
 
-    items: LabPool
+    Parameters
+    ----------
+    content
+        What the draft says.
+    ids
+        Of the public items.
+    """
 
-    @property
-    def learner(self) -> Learner:
-        """Who asks."""
-        recipe = self.items.recipe
-        return PublicOrder.of(len(recipe.C), walk(self.items.ids), recipe.losses)
+    ids: tuple[str, ...]
 
     @property
     def binding(self) -> dict[str, Any]:
-        """What a journal is bound to."""
-        return {"order": "active"}
+        """What its journal is for."""
+        return {"order": {"made": "active"}}
+
+    @property
+    def learner(self) -> PublicOrder:
+        """Who asks."""
+        return PublicOrder.of(len(self.recipe.C), walk(self.ids), self.recipe.losses)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """How many labels, and who is in play."""
+        return self.learner.plan
+
+    @property
+    def record(self) -> Record:
+        """What is known of it."""
+        return ORDER
 
 
 # ---- files ----

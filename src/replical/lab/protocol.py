@@ -1,17 +1,16 @@
 """A protocol: what is published before any lab asks for a label.
 
 A TOML file with the class, the label set, the learner and its parameters, and one random string. It is read strictly:
-a key it may not have is an error that names it. Its fingerprint covers everything but title and notes. A claim is a
-published answer of a protocol that a lab wants to see confirmed on its own items, and how closely.
+a key it may not have is an error that names it. Its fingerprint covers everything but title and notes.
 """
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from replical.classes.base import Label, is_listed, label_set
@@ -28,7 +27,7 @@ from replical.lab.preference import PUBLIC, TRANSCRIPT, check_answers, check_pub
 from replical.lab.schema import PLAIN, SECTIONS, check_shape
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
-from replical.learners.handicap.confirm import Confirm, ConfirmPlan
+from replical.learners.handicap.confirm import CONFIRM, Confirm, ConfirmPlan, confirm_plan
 from replical.learners.handicap.handicaps import Handicaps
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
@@ -220,6 +219,20 @@ class Protocol:
         """The learner every lab runs."""
         return learner_for(self.plan)
 
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What its certificates have beside what all have."""
+        return {}
+
+    @property
+    def binding(self) -> dict[str, Any]:
+        """What journals are bound to beside protocol and pool."""
+        return {}
+
+    def confirming(self, hypothesis: int, part: Mapping[str, Any]) -> Confirming:
+        """The same protocol, to confirm this `hypothesis`; `part` says whose answer it is, and how closely to look."""
+        return Confirming(self.content, hypothesis, part)
+
     def toml(self) -> str:
         """The protocol as a file; reading it gives the same fingerprint."""
         lines = toml_lines({key: self.content[key] for key in PLAIN if key in self.content})
@@ -319,42 +332,51 @@ def _weights(value: Any) -> Any:
     return value
 
 
-class Task(typing.Protocol):
-    """What a session asks for in place of a run of the protocol's learner: a confirmation, a public order."""
+@dataclass(frozen=True)
+class Confirming(Protocol):
+    """A protocol whose published answer a lab confirms on its own items, in place of a run.
+
+    It is another question with a journal of its own: whoever confirms is none of the labs that are listed, and neither
+    registers nor waits for a beacon.
+
+    Parameters
+    ----------
+    content
+        What the file says.
+    hypothesis
+        Index of the answer.
+    part
+        Of which certificate it is, on which pool it was computed, and the numbers of the confirmation, as in certificates.
+    """
+
+    hypothesis: int
+    part: Mapping[str, Any]
+
+    lab_names, lab_keys, beacon, registers = (), MappingProxyType[str, str]({}), None, False
 
     @property
-    def learner(self) -> Learner:
-        """Who asks."""
-        ...
+    def parts(self) -> dict[str, Any]:
+        """What is confirmed."""
+        return {"confirms": dict(self.part)}
 
     @property
     def binding(self) -> dict[str, Any]:
-        """What a journal is bound to."""
-        ...
+        """The answer and how closely. A budget may be raised later: whenever one stops, the outcome holds."""
+        fixed = {key: value for key, value in self.part.items() if key != "max_labels"}
+        return {"confirms": fixed | {"hypothesis": self.hypothesis}}
 
+    @cached_property
+    def plan(self) -> ConfirmPlan:
+        """The numbers of the confirmation."""
+        numbers = {key: self.part[key] for key in ("margin", "level", "batch", "max_labels")}
+        return confirm_plan(len(self.recipe.C), losses=self.recipe.losses, **numbers)
 
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """A published answer under test."""
-
-    certificate: str  # digest of the certificate that publishes it
-    computed_on: str  # fingerprint of the pool it was computed on
-    hypothesis: int  # index of the answer
-    plan: ConfirmPlan  # margin, level, batch and budget
+    @property
+    def record(self) -> Record:
+        """What is known of Confirm."""
+        return CONFIRM
 
     @property
     def learner(self) -> Confirm:
         """Who asks."""
         return Confirm(plan=self.plan, h=self.hypothesis)
-
-    @property
-    def binding(self) -> dict[str, Any]:
-        """What a journal is bound to. A budget may be raised later: whenever one stops, the outcome holds."""
-        return {
-            "certificate": self.certificate,
-            "computed_on": self.computed_on,
-            "hypothesis": self.hypothesis,
-            "margin": float(self.plan.margin),
-            "level": float(self.plan.level),
-            "batch": self.plan.batch,
-        }

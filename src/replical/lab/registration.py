@@ -97,7 +97,7 @@ def write(registration: Mapping[str, Any], path: Path) -> None:
 def read(path: Path) -> dict[str, Any]:
     """Read a registration that is written as we write it."""
     found = certificates.read_as(
-        path, {SCHEMA: PARTS}, what="registration", refuse=BadRegistration, optional=("signature",)
+        path, SCHEMA, PARTS, what="registration", refuse=BadRegistration, optional=("signature",)
     )
     if not all(is_digest(found[key]) for key in _DIGEST_KEYS):
         raise BadRegistration(f"{path} is no registration: its digests are not written sha256:<64 hex digits>")

@@ -135,7 +135,7 @@ def write_vote(vote: Mapping[str, Any], path: Path) -> None:
 
 def read_vote(path: Path) -> dict[str, Any]:
     """Read a vote that is written as we write it."""
-    return certificates.read_as(path, {VOTE_SCHEMA: VOTE_PARTS}, what="vote", refuse=BadVote)
+    return certificates.read_as(path, VOTE_SCHEMA, VOTE_PARTS, what="vote", refuse=BadVote)
 
 
 def count_votes(protocol: Protocol, votes: Mapping[str, Mapping[str, Any]]) -> NDArray[np.int64]:

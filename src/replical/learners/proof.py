@@ -38,10 +38,15 @@ class Step(NamedTuple):
 
 
 class Belief:
-    """Something that only labels show: its name, and the fields of the body that are believed until then."""
+    """Something that the file alone does not show: its name, and the fields of the body that are believed.
 
-    def __init__(self, name: str, *fields: str) -> None:
-        self.name, self.fields = name, fields
+    Until then: until the labels are there, or what it `needs` instead; nothing does if that is empty.
+    """
+
+    def __init__(
+        self, name: str, *fields: str, why: str = "labels are not in the file", needs: str = "journal"
+    ) -> None:
+        self.name, self.fields, self.why, self.needs = name, fields, why, needs
 
 
 class Published(Protocol):
@@ -132,14 +137,20 @@ class Family:
         Are survivors numbers of a list?
     contains_answer
         Are they proven to contain the answer? Then labs intersect them.
+    confirms
+        Was the answer there before the run, which tells what it found of it?
     told
         Conditions that its own sentences are about.
+    title
+        What a page of such a certificate shows.
     """
 
     Part: type[msgspec.Struct] | None = None
     lists = True
     contains_answer = False
+    confirms = False
     told: tuple[str, ...] = ()
+    title = "Certificate of a replicable run"
 
     def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any] | None:
         """What a run knows, as it is written."""
@@ -179,6 +190,19 @@ class Family:
         """What certified means, for the page."""
         pair, bound = two_of(getattr(claim.plan, "labs", 2)), at_most(claim.body["rho_proven"])
         return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
+
+    def heading(self, claim: Claim) -> str:
+        """How the page begins."""
+        return "Certified" if claim.body["certified"] else "Not certified"
+
+    def verdict(self, claim: Claim) -> str:
+        """Proven or not, for the page; if not, why not and what would help, where the certificate says so."""
+        if claim.body["certified"]:
+            return f"Certified: {self.promise(claim)}."
+        verdict = claim.body.get("verdict")
+        if verdict is None:
+            return "Not certified: agreement with other labs is not proven by this run."
+        return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
     def error_words(self, result: Result, protocol: Published) -> str:
         """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""

@@ -10,6 +10,7 @@ from replical.bounds.betting import share_interval
 from replical.core.ranges import indices_of, set_of
 from replical.lab.certificate.file import shared_of
 from replical.lab.certificate.verify import verify
+from replical.lab.confirmation import confirming
 from replical.learners.catalogue import of_lists
 from replical.learners.handicap.certificate import FAMILY
 from support.certificates import resealed
@@ -136,6 +137,25 @@ def test_any_number_of_any_other_learner_is_found_out_or_listed(tmp_path, learne
         found, silent = judged(run, ends=3)
     assert silent == []
     assert found["self"] > 50
+
+
+@pytest.mark.parametrize(
+    ("outcome", "table", "numbers"),
+    [
+        ("confirmed", {"seed": 32}, {"margin": 0.35}),
+        ("refuted", {"seed": 33, "best": 0.5, "worst": 0.02}, {"margin": 0.1}),
+        ("undecided", {"seed": 32}, {"margin": 0.1, "max_labels": 7}),
+    ],
+)
+def test_any_number_of_a_confirmation_is_found_out_or_listed(runs, tmp_path, outcome, table, numbers):
+    protocol = confirming(runs("handicap certified").certificate, level=0.05, batch=2, **numbers)
+    with Run(tmp_path, protocol, world(items=400, **table), skips=1, corrects=1) as run:
+        assert run.certificate["body"]["proof"]["outcome"] == outcome
+        assert verify(run.certificate, run.lab, run.journal).valid
+        found, silent = judged(run)
+    assert silent == []
+    assert found["self"] > 100
+    assert found["journal"] > 0
 
 
 # ---- forgeries that fit together ----

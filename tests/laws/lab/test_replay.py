@@ -174,7 +174,7 @@ def test_one_that_is_of_no_use_is_ignored(begun, tmp_path, spoil, why):
     assert f"is ignored ({why})" in notes[0]
 
 
-OTHERS = ("version", "protocol", "private seed", "claim")
+OTHERS = ("version", "protocol", "private seed")
 
 
 @pytest.mark.parametrize("key", ["pool", *(pytest.param(key, marks=pytest.mark.slow) for key in OTHERS)])

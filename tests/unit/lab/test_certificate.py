@@ -159,9 +159,10 @@ def test_no_answer_is_never_identical():
         "protocol_fingerprint": "p",
         "hypothesis": None,
         "pool": {"summary": [{"predicts": [1, 1]}]},
-        "protocol": {},
+        "protocol": content("boosted-replicable-erm"),
+        "plan": {"numbers": []},
     }
-    found = compare([{"body": body}, {"body": body}])
+    found = compare([{"body": body | {"private_commitment": each}} for each in "ab"])
     assert (found.identical, found.same_index) == (False, True)
     assert found.first_difference == "certificate 1 has no answer: no heavy hitter was found"
 

@@ -4,8 +4,9 @@ import pytest
 
 from replical import Session
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.lab.certificate.file import certify
-from replical.lab.confirmation import body_of, claim_of, digest_content, publish, usual_level, verify_confirmation
+from replical.lab.certificate.file import body_of, certify
+from replical.lab.certificate.verify import verify
+from replical.lab.confirmation import confirming, usual_level
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.labelling import RemoteRun
@@ -28,14 +29,14 @@ def begin(published, tmp_path, monkeypatch):
     monkeypatch.setattr("replical.lab.journal.journal.secrets.token_hex", lambda size: "5e" * size)
     columns = world(seed=32, items=300)
     truth = dict(zip(columns["id"], columns["truth"], strict=True))
-    protocol, claim = claim_of(published, margin=0.35, level=0.05)
+    protocol = confirming(published, margin=0.35, level=0.05)
     lab, journals = read_pool(columns, protocol.recipe), []
 
     def session(name, journal=None):
         if journal is None:
             journal = Journal(tmp_path / f"{name}.db")
             journals.append(journal)
-        return Session(protocol, lab, journal, claim=claim), truth
+        return Session(protocol, lab, journal), truth
 
     yield session
     for journal in journals:
@@ -69,9 +70,9 @@ def test_whatever_happened_between_the_same_labels_give_the_same_bytes(begin):
     assert plain["labels"].pop("corrected") == 0
     assert told == plain
     again, _ = begin("restless", session.journal)
-    assert digest_content(publish(again)) == digest_content(publish(session))
+    assert certify(again)["digest"] == certify(session)["digest"]
     with Journal(session.journal.where, write=False) as journal:
-        assert verify_confirmation(publish(again), again.lab, journal).valid
+        assert verify(certify(again), again.lab, journal).valid
 
 
 def test_people_label_beside_it(begin):

@@ -6,7 +6,7 @@ import pytest
 
 from replical.errors import BadJournal, BadProtocol, BadTable, ReplicalError
 from replical.lab.journal.journal import Journal
-from replical.lab.ordering import OrderFile, OrderTask, active_section, asked_of, inquiry_of, order_by, vote_section
+from replical.lab.ordering import OrderFile, Ordering, active_section, asked_of, inquiry_of, order_by, vote_section
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart, check_made
 from replical.lab.sessions.session import Session
@@ -86,10 +86,10 @@ def test_no_item_that_was_looked_at_is_in_a_pool_asked_or_not():
 
 def test_people_are_asked_in_a_session_and_may_skip_take_back_and_leave(tmp_path):
     """Whatever they do, the end is what the transcript gives; the journal is one of a public order."""
-    draft, task, wrong = Protocol.of(content()), OrderTask(items=ITEMS), []
+    draft, wrong = Ordering(Protocol.of(content()).content, ITEMS.ids), []
     while True:
         with Journal(tmp_path / "o.db") as journal:
-            session = Session(draft, ITEMS, journal, claim=task)
+            session = Session(draft, ITEMS, journal)
             if not session.open:
                 session.finish()
                 break
@@ -113,7 +113,7 @@ def test_people_are_asked_in_a_session_and_may_skip_take_back_and_leave(tmp_path
     assert session.result.hypothesis == said["order"][0]
     check_made(published(said), PLAIN)
     with Journal(tmp_path / "o.db") as journal, pytest.raises(BadJournal, match="to a public order, not to a run"):
-        Session(draft, ITEMS, journal)
+        Session(Protocol.of(content()), ITEMS, journal)
 
 
 def test_people_are_asked_at_the_page(tmp_path):
@@ -123,7 +123,7 @@ def test_people_are_asked_at_the_page(tmp_path):
     from support.page import Person, application
 
     with Journal(tmp_path / "o.db") as journal:
-        session = Session(Protocol.of(content()), ITEMS, journal, claim=OrderTask(items=ITEMS))
+        session = Session(Ordering(Protocol.of(content()).content, ITEMS.ids), ITEMS, journal)
         desk = Desk(session)
         person, number = Person(application(desk, Content(title="order", columns=lambda ids: {})), "ann"), 0
         while (item := person.item()) is not None:

@@ -8,7 +8,7 @@ pytest.importorskip("sqlalchemy")
 from replical.errors import BadJournal, BadProtocol, BadRegistration, BadUsage
 from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
-from replical.lab.confirmation import claim_of
+from replical.lab.confirmation import confirming
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import commitment, seed_of
@@ -303,8 +303,8 @@ def test_a_confirmation_needs_no_registration(opened):
         tell_beacon(protocol, journal, "4f1c")
         session = answered(Session(protocol, lab, journal), columns(2))
         certificate = certify(session)
-    claimed, claim = claim_of(certificate)
-    again, theirs, fresh = opened(claimed.content, "other", seed=3)
+    claimed = confirming(certificate)
+    _, theirs, fresh = opened(claimed.content, "other", seed=3)
     with fresh:
-        session = Session(again, theirs, fresh, claim=claim)
+        session = Session(claimed, theirs, fresh)
         assert session.private == session.secret

@@ -82,7 +82,7 @@ def test_what_needs_the_names_is_checked_with_the_file_alone(written):
     certificate, survivors = written[0]
     without, with_it = verify(certificate), verify(certificate, survivors=survivors)
     assert needs(without) == {
-        "the winner is first in the shared order",
+        "the answer is among the survivors",
         "so many items and labels can have proven it",
         "the tolerance follows from the counts",
     }

@@ -21,6 +21,8 @@ from replical.lab.certificate.file import condition_part, seal, summary_hypothes
 from replical.lab.certificate.schema import Provenance, wrong_shape
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
+from replical.learners.catalogue import Record, find
+from replical.learners.handicap.confirm import CONFIRM
 from replical.learners.plan import STOP, Plan, Rounds
 from replical.learners.proof import Claim, Published, Step, family_of, is_count, same
 
@@ -148,9 +150,22 @@ def check_seal(certificate: Mapping[str, Any]) -> str | None:
     return same(provenance["seal"], seal(certificate["digest"], provenance))
 
 
+def record_of(body: Mapping[str, Any]) -> Record:
+    """What is known of whoever ran: the protocol's learner, or what confirms an answer."""
+    return CONFIRM if "confirms" in body else find(body["protocol"]["learner"]["name"])
+
+
+def protocol_of(body: Mapping[str, Any]) -> Protocol:
+    """The protocol, as it was run."""
+    protocol = Protocol.of(body["protocol"])
+    return protocol.confirming(body["hypothesis"]["index"], body["confirms"]) if "confirms" in body else protocol
+
+
 def check_protocol(body: Mapping[str, Any]) -> str | None:
-    """Is the protocol one, with the fingerprint that is told?"""
-    return same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
+    """Is the protocol one, with the fingerprint that is told, and with a plan?"""
+    protocol = protocol_of(body)
+    _ = protocol.plan
+    return same(body["protocol_fingerprint"], protocol.fingerprint)
 
 
 def check_lab_name(lab: Any, protocol: Protocol) -> str | None:
@@ -386,7 +401,9 @@ def list_steps(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Step]:
     """What the file alone shows of a run on a list, whatever its learner."""
     yield Step("survivors are a set of hypotheses", lambda: check_sets(body, protocol), needed=True)
     yield Step("the hypothesis is one of the class", lambda: check_hypothesis(body, protocol), needed=True)
-    yield Step("the winner is first in the shared order", lambda: check_winner(body, protocol))
+    by_labels = decided_by_labels(body, protocol)
+    name = "the answer is among the survivors" if by_labels else "the winner is first in the shared order"
+    yield Step(name, lambda: check_winner(body, protocol))
     yield Step("the rounds follow the plan and are possible", lambda: check_rounds(body, protocol))
     yield Step("every condition is recomputed", lambda: check_conditions(body, protocol), needed=True)
 

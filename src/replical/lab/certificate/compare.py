@@ -11,9 +11,9 @@ import numpy as np
 
 from replical.core.ranges import overlap, ranges_of
 from replical.errors import BadUsage
+from replical.lab.certificate.checks import index_of, protocol_of, record_of
 from replical.lab.certificate.survivors import Survivors, check_every, named
 from replical.lab.protocol import Protocol
-from replical.learners.catalogue import find
 from replical.learners.proof import family_of
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
@@ -101,25 +101,24 @@ class Comparison:
 
 def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survivors] = ()) -> Comparison:
     """Do these labs have one answer to one protocol? Files name the `survivors` of those that tell a digest of them."""
-    bodies = [certificate.get("body", certificate) for certificate in certificates]  # a confirmation has no body apart
-    for first, number in _repeats([body.get("private_commitment") for body in bodies]):
+    bodies = [certificate["body"] for certificate in certificates]
+    for first, number in _repeats([body["private_commitment"] for body in bodies]):
         raise BadUsage(
             f"files {first} and {number} come from one journal, or from journals with one private seed, so they are one "
             "lab's: give one file a lab"
         )
     protocols = [body["protocol_fingerprint"] for body in bodies]
     _check_names(bodies)
-    answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
-    indices = [None if each is None else each["index"] for each in answers]
+    indices = list(map(index_of, bodies))
     same_protocol = len(set(protocols)) == 1
-    runs = [body for body in bodies if "answer" not in body]
+    runs = [body for body in bodies if not confirms(body)]
     check_every(survivors, runs)
     common = None
     if same_protocol and runs and all("proof" in body for body in runs) and _contain_answer(runs[0]):
-        places = [number for number, body in enumerate(bodies) if "answer" not in body]
+        places = [number for number, body in enumerate(bodies) if not confirms(body)]
         common = _common([named(bodies[place], survivors, which=_which(place, bodies[place])) for place in places])
     if common is not None and common.answer is not None:
-        indices = [index if "answer" in body else common.answer for index, body in zip(indices, bodies, strict=True)]
+        indices = [index if confirms(body) else common.answer for index, body in zip(indices, bodies, strict=True)]
     same_index = len(set(indices)) == 1
     if same_protocol and common is None:
         _check_number(runs)
@@ -131,7 +130,7 @@ def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survi
             f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
             "sample one population"
         )
-    confirmations = tuple(_confirmation(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
+    confirmations = tuple(_confirmation(number, body) for number, body in enumerate(bodies, 1) if confirms(body))
     held = all(each.outcome == "confirmed" for each in confirmations)
     alone = common is None or common.count == 1
     identical = same_protocol and same_index and indices[0] is not None and held and alone
@@ -174,9 +173,14 @@ def _common(runs: Sequence[Any]) -> Common:
     )
 
 
+def confirms(body: Mapping[str, Any]) -> bool:
+    """Is it about an answer that was there before?"""
+    return family_of(record_of(body)).confirms
+
+
 def _contain_answer(body: Mapping[str, Any]) -> bool:
     """Are survivors proven to contain the answer?"""
-    return family_of(find(body["protocol"]["learner"]["name"])).contains_answer
+    return family_of(record_of(body)).contains_answer
 
 
 def _shared_items(bodies: Sequence[Any]) -> Iterator[tuple[int, int]]:
@@ -227,15 +231,20 @@ def _check_number(runs: Sequence[Any]) -> None:
 
 def _labs_most(body: Mapping[str, Any]) -> int | None:
     """K: a number of the plan; None: any two labs."""
-    numbers = body.get("plan", {"numbers": []})["numbers"]
-    most: int | None = next((each["value"] for each in numbers if each["name"] == "labs"), None)
+    most: int | None = next((each["value"] for each in body["plan"]["numbers"] if each["name"] == "labs"), None)
     return most
 
 
 def _confirmation(number: int, body: Mapping[str, Any]) -> ConfirmationOutcome:
-    against = None if body["against"] is None else body["against"]["name"]
-    told = {key: body[key] for key in ("outcome", "margin", "level")}
-    return ConfirmationOutcome(lab=number, answer=body["answer"]["name"], against=against, **told)
+    against, said = body["proof"]["against"], body["confirms"]
+    return ConfirmationOutcome(
+        lab=number,
+        answer=_name(body),
+        outcome=body["proof"]["outcome"],
+        margin=said["margin"],
+        level=said["level"],
+        against=None if against is None else protocol_of(body).recipe.describe(against),
+    )
 
 
 def _which(number: int, body: Mapping[str, Any]) -> str:
@@ -243,7 +252,7 @@ def _which(number: int, body: Mapping[str, Any]) -> str:
 
 
 def _name(body: Mapping[str, Any]) -> str:
-    return str(body["answer"]["name"] if "answer" in body else body["hypothesis"]["description"])
+    return str(body["hypothesis"]["description"])
 
 
 def _difference(
@@ -268,7 +277,7 @@ def _difference(
         if index is None:
             return f"{_which(number, bodies[number])} has no answer: no heavy hitter was found"
         if index != indices[0]:
-            verb, which = "is about" if "answer" in bodies[number] else "chose", _which(number, bodies[number])
+            verb, which = "is about" if confirms(bodies[number]) else "chose", _which(number, bodies[number])
             if apart := _other_cell(bodies[0], bodies[number]):
                 return f"{which} {verb} {_name(bodies[number])!r}, the first {_name(bodies[0])!r}: {apart}"
             first = f"the first {_name(bodies[0])!r} (hypothesis {indices[0]})"

@@ -108,6 +108,7 @@ def body_of(session: Session) -> dict[str, Any]:
         body["parts"] = [_growth_part(each, registered.get(each.fingerprint)) for each in lab.parts]
     if ledger.beacon is not None:
         body["beacon"] = ledger.beacon
+    body |= protocol.parts
     if proof is not None:
         body["proof"] = family.part_of(result, protocol.recipe)
         body["verdict"] = asdict(proof.verdict)
@@ -194,18 +195,19 @@ def text_of(certificate: Mapping[str, Any]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     """Read a certificate that is written as we write it; a file changed in any byte that matters to JSON is refused."""
-    return read_as(path, {SCHEMA: PARTS}, optional=("signature",))
+    return read_as(path, SCHEMA, PARTS, optional=("signature",))
 
 
 def read_as(
     path: Path,
-    parts: Mapping[str, Sequence[str]],
+    schema: str,
+    parts: Sequence[str],
     *,
     what: str = "certificate",
     refuse: Refuse = BadCertificate,
     optional: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Read a file of one of several schemas, each with the parts that it must have; `what` it is and how it is refused."""
+    """Read a file of a `schema` with the `parts` that it must have; `what` it is and how it is refused."""
     try:
         raw = path.read_bytes()
     except (OSError, ValueError) as error:
@@ -216,13 +218,12 @@ def read_as(
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
-    if content["schema"] == SCHEMA in parts:
+    if content["schema"] != schema:
+        raise refuse(f"{path} says {content['schema']!r}, this version reads {schema!r}")
+    if schema == SCHEMA:
         content = _unfold(content, path, refuse)
-    wanted = parts.get(content["schema"])
-    if wanted is None:
-        raise refuse(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
-    if set(content) - set(optional) != set(wanted) or not isinstance(content.get("body", {}), dict):
-        raise refuse(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
+    if set(content) - set(optional) != set(parts) or not isinstance(content.get("body", {}), dict):
+        raise refuse(f"{path} has other parts than {', '.join(parts[:-1])} and {parts[-1]}")
     try:
         untouched = raw == text_of(content).encode()
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError):  # what we would not write

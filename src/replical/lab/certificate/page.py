@@ -11,9 +11,8 @@ from typing import Any
 from replical.classes.losses import Losses
 from replical.core import text
 from replical.core.text import count
-from replical.lab.certificate.checks import claim_of
-from replical.lab.protocol import Protocol
-from replical.learners.proof import Claim, Family, family_of
+from replical.lab.certificate.checks import claim_of, protocol_of
+from replical.learners.proof import family_of
 
 _PAGE = Template(
     """<!doctype html>
@@ -24,13 +23,13 @@ _PAGE = Template(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
-<title>Certificate of a replicable run</title>
+<title>$title</title>
 <style>$style</style>
 </head>
 <body>
 <header>
-<p class="kind">$certified</p>
-<h1>Certificate of a replicable run</h1>
+<p class="kind">$heading</p>
+<h1>$title</h1>
 </header>
 <main>
 <p class="summary$open">$answer</p>
@@ -48,7 +47,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     """The page of a certificate."""
     body = certificate["body"]
     protocol = body["protocol"]
-    claim = claim_of(body, Protocol.of(protocol))
+    claim = claim_of(body, protocol_of(body))
     family = family_of(claim.protocol.record)
     chosen = body["hypothesis"]
     answer = "No heavy hitter: no answer" if chosen is None else chosen["description"]
@@ -84,10 +83,11 @@ def page(certificate: Mapping[str, Any]) -> str:
     return _PAGE.substitute(
         hash=text.policy_hash(style),
         style=style,
-        certified="Certified" if body["certified"] else "Not certified",
+        title=family.title,
+        heading=family.heading(claim),
         open="" if body["certified"] else " open",
         answer=escape(str(answer)),
-        verdict=escape(_verdict(claim, family)),
+        verdict=escape(family.verdict(claim)),
         sections="\n".join(f"<section><h2>{name}</h2>{content}</section>" for name, content in sections.items()),
     )
 
@@ -119,16 +119,6 @@ def _labels_asked(body: Mapping[str, Any]) -> str:
     if error is None or error["labels"] == 0:
         return str(asked)
     return f"{asked - error['labels']} for the choice, {error['labels']} for its error"
-
-
-def _verdict(claim: Claim, family: Family) -> str:
-    """Proven or not; if not, why not and what would help, where the certificate says so."""
-    if claim.body["certified"]:
-        return f"Certified: {family.promise(claim)}."
-    verdict = claim.body.get("verdict")
-    if verdict is None:
-        return "Not certified: agreement with other labs is not proven by this run."
-    return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

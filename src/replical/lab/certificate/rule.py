@@ -10,11 +10,12 @@ from typing import Any, cast
 from replical.classes.base import Indices, Label, values
 from replical.classes.recipe import Recipe
 from replical.errors import BadCertificate, BadUsage
-from replical.lab.certificate.checks import index_of
+from replical.lab.certificate.checks import index_of, record_of
 from replical.lab.certificate.file import read
 from replical.lab.certificate.verify import verify
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
+from replical.learners.proof import family_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,7 +91,7 @@ def read_rule(path: Path | str) -> Rule:
     Raises
     ------
     BadCertificate
-        If the file is no certificate, or a wrong one, or names no answer.
+        If the file is no certificate, or a wrong one, or names no answer of its own.
     BadUsage
         If the answer is a model, which speaks for itself.
     """
@@ -99,6 +100,8 @@ def read_rule(path: Path | str) -> Rule:
     if not verdict.valid:
         wrong = verdict.objection
         raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so its rule is not used")
+    if family_of(record_of(certificate["body"])).confirms:
+        raise BadCertificate(f"{path} is a confirmation: give the certificate that it is about")
     return _rule(certificate["body"], path)
 
 

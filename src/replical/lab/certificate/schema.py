@@ -136,11 +136,23 @@ class AnswerError(Struct, forbid_unknown_fields=True):
     skipped: Count
 
 
+class Confirms(Struct, forbid_unknown_fields=True):
+    """The certificate whose answer is confirmed, the pool that was computed on, and how closely it is looked at."""
+
+    certificate: Digest
+    pool_fingerprint: Digest
+    margin: float
+    level: float
+    batch: Count
+    max_labels: Count | None
+
+
 class Body(Struct, forbid_unknown_fields=True):
     """Everything that is digested.
 
     `lab` is there where it has a name, `registration`, a digest, where the run was registered, `parts` where the pool has
-    grown, `beacon` where a public value took part in its private seed. Runs that prove something have the last three.
+    grown, `beacon` where a public value took part in its private seed, `confirms` where an answer is confirmed. Runs that
+    prove something have the last three.
     """
 
     protocol: dict[str, Any]
@@ -163,6 +175,7 @@ class Body(Struct, forbid_unknown_fields=True):
     registration: str | UnsetType = UNSET
     parts: list[Growth] | UnsetType = UNSET
     beacon: str | UnsetType = UNSET
+    confirms: Confirms | UnsetType = UNSET
     proof: dict[str, Any] | UnsetType = UNSET
     verdict: Verdict | UnsetType = UNSET
     answer_error: AnswerError | UnsetType | None = UNSET

@@ -56,7 +56,7 @@ def write_survivors(session: Session, path: Path) -> None:
 
 def read_survivors(path: Path) -> Survivors:
     """Read what `write_survivors` wrote; anything else is refused."""
-    content = read_as(path, {SCHEMA: PARTS}, what=_WHAT, refuse=BadSurvivors)
+    content = read_as(path, SCHEMA, PARTS, what=_WHAT, refuse=BadSurvivors)
     try:
         ranges = ranges_of(content, _BEYOND)
     except BadCertificate as error:

@@ -18,13 +18,8 @@ OLDER = "the protocol is older than the labels"
 
 def unchecked_fields(body: Mapping[str, Any], protocol: Protocol, level: str) -> Iterator[Check]:
     """What is left to believe after a check at this `level`."""
-    return unchecked_at(level, *_file_beliefs(body, protocol))
-
-
-def unchecked_at(level: str, *checks: Check) -> Iterator[Check]:
-    """Those of them that this `level` does not show, and what no file shows."""
     depth = LEVELS.index(level)
-    for each in (*checks, *_IN_NO_FILE):
+    for each in (*_file_beliefs(body, protocol), *_IN_NO_FILE):
         if each.needs not in LEVELS or depth < LEVELS.index(each.needs):
             yield each
 
@@ -91,7 +86,7 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
         needs="journal",
     )
     for each in family_of(protocol.record).beliefs(claim_of(body, protocol)):
-        yield not_checkable(each.name, *each.fields, why=_LABELS, needs="journal")
+        yield not_checkable(each.name, *each.fields, why=each.why, needs=each.needs)
 
 
 def _survivor_fields(body: Mapping[str, Any], protocol: Protocol) -> list[str]:

@@ -36,6 +36,8 @@ from replical.lab.certificate.checks import (
     claim_of,
     index_of,
     list_steps,
+    protocol_of,
+    record_of,
     split_rounds,
     value_of,
 )
@@ -85,7 +87,7 @@ def verify(
     readable = readable and checks("the protocol is valid and has this fingerprint", lambda: check_protocol(body))
     if not readable:
         return checks.verification("self")
-    protocol, level = Protocol.of(body["protocol"]), "self"
+    protocol, level = protocol_of(body), "self"
     if survivors is not None:
         check_own(survivors, body)
         body = survivors.named_in(body)
@@ -155,7 +157,7 @@ def unknown_learner(body: Any) -> str | None:
 
 
 def _check_body(body: Mapping[str, Any]) -> str | None:
-    return wrong_body(body, family_of(find(body["protocol"]["learner"]["name"])))
+    return wrong_body(body, family_of(record_of(body)))
 
 
 REFERS = "it refers to a registration of this run"

@@ -1,4 +1,4 @@
-"""Whose journal it is: protocol, pool and perhaps a claim, the lab's name, its secret, and what was registered.
+"""Whose journal it is: protocol, pool and perhaps an answer to confirm, the lab's name, its secret, and what was registered.
 
 The first event binds a journal to a protocol and a pool, and holds the lab's secret, to which the lab commits. Without a
 beacon the secret is the seed of its private randomness. With one the seed is the hash of the secret and of a public value
@@ -20,7 +20,7 @@ from replical.errors import BadJournal, BadTable, BadUsage
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool, Part
-from replical.lab.protocol import Protocol, Task
+from replical.lab.protocol import Protocol
 from replical.lab.schema import check_name
 from replical.learners.base import Learner
 
@@ -34,34 +34,32 @@ def bind(
     lab: LabPool,
     journal: Journal,
     learner: Learner,
-    claim: Task | None = None,
     note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[bytes, LabPool]:
-    """Write protocol, pool and claim into a new journal, or find them there; the lab's secret, and its pool in parts."""
+    """Write protocol and pool into a new journal, or find them there; the lab's secret, and its pool in parts."""
     created = journal.created
     now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     if created is None:
         learner.plan.check(lab.pool(PrivateRandomness.fresh()))
-        claimed = {} if claim is None else {"claim": claim.binding}
-        journal.create({"protocol": dict(protocol.content), "items": len(lab), **now, **claimed})
+        journal.create({"protocol": dict(protocol.content), "items": len(lab), **now, **protocol.binding})
         created = journal.created or {}
     for key in (*now, "private", "items"):
         if key not in created:
             raise BadJournal(f"the first event of {journal.where} is damaged: it does not say {key!r}")
-    _check_claim(journal, claim, created.get("claim"))
+    _check_binding(journal, protocol.binding, {key: created[key] for key in _KINDS if key in created})
     if created["protocol_fingerprint"] != protocol.fingerprint:
         raise BadJournal(
             f"the journal {journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
             f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
         )
     known = [Part(created["items"], created["pool_fingerprint"]), *map(_part_of, journal.growth)]
-    grown = _grow(protocol, lab, journal, known, claim)
+    grown = _grow(protocol, lab, journal, known)
     if len(grown.parts) > len(known):
         note(f"The pool has grown by {count(grown.parts[-1].items, 'item')}: the run goes on with them.")
     return bytes.fromhex(created["private"]), grown
 
 
-def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Part], claim: Task | None) -> LabPool:
+def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Part]) -> LabPool:
     """The pool in the parts that the journal knows; what was added since is written there as one more."""
     try:
         divided = lab.divide(known)
@@ -71,11 +69,10 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
         return divided
     new = divided.parts[-1]
     more = f"the pool has {count(new.items, 'item')} more than"
-    if claim is not None or not protocol.record.extends:
-        what = "a confirmation" if claim is not None else protocol.record.id
+    if not protocol.record.extends:
         raise BadJournal(
-            f"{more} when the journal {journal.where} began, and under {what} a pool cannot grow: leave them out, or give "
-            "the larger pool a journal of its own, which is another lab's"
+            f"{more} when the journal {journal.where} began, and under {protocol.record.id} a pool cannot grow: leave "
+            "them out, or give the larger pool a journal of its own, which is another lab's"
         )
     if not journal.drives:
         raise BadJournal(f"{more} the journal {journal.where} knows: go on with replical run first")
@@ -87,26 +84,22 @@ def _part_of(detail: Mapping[str, Any]) -> Part:
     return Part(detail["items"], detail["fingerprint"])
 
 
-def _check_claim(journal: Journal, claim: Task | None, created: Any) -> None:
+_KINDS = {"confirms": "a confirmation", "order": "a public order"}  # what a journal may be for, beside runs
+
+
+def _check_binding(journal: Journal, now: Mapping[str, Any], created: Mapping[str, Any]) -> None:
     """The journal of a run is no journal of a confirmation or a public order, nor one of another confirmation."""
-    now = None if claim is None else claim.binding
     if now == created:
         return
     own = "give this one a journal of its own"
-    kinds = _kind(created), _kind(now)
-    if now is None or not isinstance(created, dict) or kinds[0] != kinds[1]:
-        raise BadJournal(f"the journal {journal.where} belongs to {kinds[0]}, not to {kinds[1]}: {own}")
-    key = next((each for each in now if created.get(each) != now[each]), "claim")
+    was, wanted = (next((_KINDS[key] for key in _KINDS if key in each), "a run") for each in (created, now))
+    if was != wanted:
+        raise BadJournal(f"the journal {journal.where} belongs to {was}, not to {wanted}: {own}")
+    (before,), (said,) = created.values(), now.values()
+    key = next((each for each in said if before.get(each) != said[each]), "more")
     raise BadJournal(
-        f"the journal {journal.where} belongs to a confirmation with {key} {created.get(key)}, here it is "
-        f"{now.get(key)}: {own}"
+        f"the journal {journal.where} belongs to {was} with {key} {before.get(key)}, here it is {said.get(key)}: {own}"
     )
-
-
-def _kind(binding: Any) -> str:
-    if binding is None:
-        return "a run"
-    return "a public order" if isinstance(binding, dict) and "order" in binding else "a confirmation"
 
 
 def name_events(protocol: Protocol, journal: Journal, ledger: Ledger, name: str) -> list[Event]:

@@ -247,7 +247,7 @@ class RemoteRun:
         self.journal = journal
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         # the protocol's budget is for its own runs
-        self.budget: int | None = None if "claim" in created else created["protocol"]["learner"].get("max_labels")
+        self.budget: int | None = None if "confirms" in created else created["protocol"]["learner"].get("max_labels")
         self.ledger = Ledger()
         self._last_event = 0
         self._done = False

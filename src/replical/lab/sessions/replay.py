@@ -32,7 +32,7 @@ from replical.lab.journal.journal import Event, Journal, Link
 from replical.lab.journal.ledger import CHANGES, Ledger
 from replical.lab.journal.owner import check_registered, seed_of
 from replical.lab.pool import LabPool
-from replical.lab.protocol import Protocol, Task
+from replical.lab.protocol import Protocol
 from replical.learners.base import Course, Learner, State
 from replical.learners.measured import Measured
 from replical.pools.pool import Pool
@@ -59,10 +59,9 @@ class Replay:
         secret: bytes,
         learner: Learner,
         measure: int | None,
-        claim: Task | None,
         note: Callable[[str], None],
     ) -> None:
-        self._protocol, self._lab, self._journal, self._claim = protocol, lab, journal, claim
+        self._protocol, self._lab, self._journal = protocol, lab, journal
         self._secret, self._note = secret, note
         self._learner, self._measure = learner, measure
         self.places = {each: number for number, each in enumerate(lab.ids)}
@@ -143,13 +142,11 @@ class Replay:
     @property
     def about(self) -> dict[str, Any]:
         """Of which run a snapshot is."""
-        claim = None if self._claim is None else self._claim.binding
         private = digest_of(b"replical snapshot\0" + self._secret)
         return {
             "protocol": self._protocol.fingerprint,
             "pool": self._lab.fingerprint,
             "private seed": private,
-            "claim": claim,
         }
 
     def _hear(self) -> None:
@@ -178,9 +175,8 @@ class Replay:
 
     def _draw(self) -> None:
         """The private seed. A run of a protocol that asks for a registration waits for it, and for the beacon's value."""
-        if self._claim is None:
-            check_registered(self._protocol, self._lab, self._journal, self.ledger, self._secret)
-        self.private = seed_of(self._secret, None if self._claim is not None else self.ledger.beacon)
+        check_registered(self._protocol, self._lab, self._journal, self.ledger, self._secret)
+        self.private = seed_of(self._secret, self.ledger.beacon)
 
     def _find_snapshot(self) -> Snapshot | None:
         """The snapshot to go on from, as far as can be told before the journal has been read."""

@@ -12,7 +12,7 @@ from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
-from replical.lab.protocol import Protocol, Task
+from replical.lab.protocol import Protocol
 from replical.lab.sessions.replay import Replay, measured
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
@@ -45,8 +45,6 @@ class Session:
         Who labels, if nothing else is said.
     measure
         Labels to ask for after the answer is known, to measure how often it errs; as many as the journal says if left out.
-    claim
-        What is asked for in place of a run of the protocol's learner: whether a published answer of it holds, a `Claim`.
     note
         Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
 
@@ -93,15 +91,14 @@ class Session:
         *,
         annotator: str | None = None,
         measure: int | None = None,
-        claim: Task | None = None,
         note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self.protocol, self.journal, self.claim = protocol, journal, claim
+        self.protocol, self.journal = protocol, journal
         self._annotator, self._measure = annotator, measure
-        learner = protocol.learner if claim is None else claim.learner
-        self.secret, self.lab = bind(protocol, lab, journal, measured(learner, measure or 0), claim, note)
+        learner = protocol.learner
+        self.secret, self.lab = bind(protocol, lab, journal, measured(learner, measure or 0), note)
         self.replay = Replay(
-            protocol, self.lab, journal, secret=self.secret, learner=learner, measure=measure, claim=claim, note=note
+            protocol, self.lab, journal, secret=self.secret, learner=learner, measure=measure, note=note
         )
         self.replay.hear()
         self.fresh = not self.ledger.asked
@@ -141,8 +138,8 @@ class Session:
 
     def _check_conclusion(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
-        if self.claim is not None or not self.ledger.results or self.ledger.changed or self.ledger.grown:
-            return  # the budget of a claim may be raised
+        if self.protocol.binding or not self.ledger.results or self.ledger.changed or self.ledger.grown:
+            return  # the budget of a confirmation may be raised
         was, more = self.ledger.results[-1], query is not None and self._measure is None
         if more or (query is None and was != self.result.conclusion):
             now = "asks for more labels" if more else f"comes to hypothesis {self.result.conclusion}"
@@ -209,7 +206,7 @@ class Session:
 
     @property
     def learner(self) -> Learner:
-        """The protocol's, or what tests a claim; and what measures the error, if that is wanted."""
+        """The protocol's; and what measures the error, if that is wanted."""
         return self.replay.learner
 
     @property

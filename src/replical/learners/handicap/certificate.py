@@ -251,18 +251,25 @@ def _counts(claim: Claim) -> str | None:
     """Labels, skips and items looked at add up, and a run does not end before it must."""
     plan, part, body = _plan(claim), claim.part, claim.body
     error, items = body["answer_error"] or {"labels": 0, "skipped": 0}, body["pool"]["items"]
-    rounds = claim.rounds
-    looked_at = part["scanned"] + error["labels"] + error["skipped"]
-    if part["asked"] != sum(each["drawn"] for each in rounds) or part["asked"] + part["skipped"] > part["scanned"]:
-        return "the labels asked do not add up"
-    if looked_at > items or sum(each["scanned"] for each in rounds) > part["scanned"]:
-        return "more items were looked at than there are"
-    if part["skipped"] + error["skipped"] > body["labels"]["skipped"]:
-        return "more items could not be labelled than were skipped"
-    if body["labels"]["answered"] + body["labels"]["skipped"] > looked_at:
-        return "more items were answered and skipped than were looked at"
+    if wrong := check_scan(claim, part["skipped"], more=error["labels"], unlabelled=error["skipped"]):
+        return wrong
     if body["survivors"]["count"] > 1 and plan.opens(part["asked"]) > 0 and part["scanned"] < items:
         return "several survive, and yet the run ended before pool and budget were used up"
+    return None
+
+
+def check_scan(claim: Claim, skipped: int, *, more: int = 0, unlabelled: int = 0) -> str | None:
+    """Do items asked, `skipped` and looked at add up, with `more` labels and `unlabelled` items after the answer?"""
+    part, labels = claim.part, claim.body["labels"]
+    looked_at = part["scanned"] + more + unlabelled
+    if part["asked"] != sum(each["drawn"] for each in claim.rounds) or part["asked"] + skipped > part["scanned"]:
+        return "the labels asked do not add up"
+    if looked_at > claim.body["pool"]["items"] or sum(each["scanned"] for each in claim.rounds) > part["scanned"]:
+        return "more items were looked at than there are"
+    if skipped + unlabelled > labels["skipped"]:
+        return "more items could not be labelled than were skipped"
+    if labels["answered"] + labels["skipped"] > looked_at:
+        return "more items were answered and skipped than were looked at"
     return None
 
 

@@ -28,6 +28,7 @@ from replical.core.exact import check_between, decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
+from replical.learners.catalogue import Record
 from replical.learners.handicap.bets import Accounts, Block, Observation
 from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.learners.handicap.proof import LABELLED
@@ -283,6 +284,22 @@ class Wagers:
     def refuted(self) -> bool:
         """Has R reached 1/α?"""
         return bool(self._against.reach(self.charge, self._enough)[0])
+
+
+# In no list of learners: nobody runs it to find an answer.
+CONFIRM = Record(
+    id="confirm",
+    learner="replical.learners.handicap.confirm:Confirm",
+    setting="either",
+    replicable=False,
+    active=True,
+    weighs=True,
+    family="replical.learners.handicap.confirmation:FAMILY",
+    paper=None,
+    tight=None,
+    colour="#000000",
+    marker=".",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

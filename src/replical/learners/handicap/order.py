@@ -31,6 +31,7 @@ from replical.classes.table import PredictionTable
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation
+from replical.learners.catalogue import Record
 from replical.learners.plan import Number, Plan
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
@@ -173,6 +174,21 @@ def by_numbers(C: HypothesisClass, *numbers: NDArray[np.int64]) -> Prior:
 @dataclass(frozen=True, kw_only=True)
 class InquiryPlan(Plan):
     """How many are asked, and who is in play."""
+
+
+# In no list of learners: what it makes is an order, before there is a protocol.
+ORDER = Record(
+    id="order",
+    learner="replical.learners.handicap.order:PublicOrder",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    weighs=True,
+    paper=None,
+    tight=None,
+    colour="#000000",
+    marker=".",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
