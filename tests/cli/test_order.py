@@ -1,4 +1,4 @@
-"""``replical data order`` and ``init --order``: from a public table without labels to a certificate that is verified."""
+"""``replical data order`` and ``init --prefer``: from a public table without labels to a certificate that is verified."""
 
 import json
 import tomllib
@@ -32,13 +32,13 @@ def test_a_hundred_are_asked_and_everything_is_computed_again(folder, command):
     code, out, _ = command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
     assert code == 0
     assert "of 300 public items" in out
-    assert "Next: replical init --pool YOUR-TABLE --public public.csv --order o.json" in out
+    assert "Next: replical init --pool YOUR-TABLE --public public.csv --prefer o.json" in out
     order = json.loads(Path("o.json").read_text())
     assert sorted(order["order"]) == sorted(MODELS)
     assert 0 < len(order["asked"]) <= 100
     truth = dict(zip(folder["id"], folder["truth"], strict=True))
     assert order["answers"] == [truth[item] for item in order["asked"]]
-    assert command(*INIT, "--public", "plain.csv", "--order", "o.json")[0] == 0  # the labels are in the order
+    assert command(*INIT, "--public", "plain.csv", "--prefer", "o.json")[0] == 0  # the labels are in the order
     said = tomllib.loads(Path("p.toml").read_text())["handicap"]
     assert (said["made"], said["asked"], said["answers"]) == ("active", order["asked"], order["answers"])
     assert [MODELS[h] for h in said["order"]] == order["order"]
@@ -52,7 +52,7 @@ def test_a_hundred_are_asked_and_everything_is_computed_again(folder, command):
 
 def test_a_forged_transcript_is_noticed_by_whoever_has_the_table(folder, command):
     command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
-    command(*INIT, "--public", "public.csv", "--order", "o.json")
+    command(*INIT, "--public", "public.csv", "--prefer", "o.json")
     text = Path("p.toml").read_text()
     line = next(line for line in text.splitlines() if line.startswith("answers = "))
     turned = line.replace('"yes"', '"x"').replace('"no"', '"yes"').replace('"x"', '"no"')
@@ -69,12 +69,12 @@ def test_a_forged_transcript_is_noticed_by_whoever_has_the_table(folder, command
 def test_a_pool_with_an_item_that_was_looked_at_is_refused(folder, command, row):
     """Whether it was asked or not: that is the trap."""
     command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
-    assert command(*INIT, "--public", "public.csv", "--order", "o.json")[0] == 0
+    assert command(*INIT, "--public", "public.csv", "--prefer", "o.json")[0] == 0
     asked = json.loads(Path("o.json").read_text())["asked"]
     item = asked[0] if row == "asked" else next(each for each in folder["id"] if each not in asked)
     columns = world(items=800, seed=4, best=0.05, worst=0.4)
     write_csv("b.csv", columns | {"id": [item, *columns["id"][1:]]})
-    code, _, err = command(*INIT, "--pool", "b.csv", "--force", "--public", "public.csv", "--order", "o.json")
+    code, _, err = command(*INIT, "--pool", "b.csv", "--force", "--public", "public.csv", "--prefer", "o.json")
     assert (code, f"e.g. {item!r}: every row of that table was looked at" in err) == (2, True)
     run = ("run", "p.toml", "--pool", "b.csv", "--labels", "b.csv:truth", "--journal", "b.db", "--out", "b.json")
     code, _, err = command(*run, "--public", "public.csv")
@@ -93,7 +93,7 @@ def test_a_person_at_the_terminal_skips_leaves_and_goes_on(folder, command, type
     order = json.loads(Path("o.json").read_text())
     assert order["answers"][:3] == ["yes", "?", "no"]
     assert set(order["answers"][3:]) == {"yes"}
-    assert command(*INIT, "--public", "plain.csv", "--order", "o.json")[0] == 0
+    assert command(*INIT, "--public", "plain.csv", "--prefer", "o.json")[0] == 0
     code, _, err = command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
     assert (code, "o.json exists" in err) == (2, True)
 
@@ -109,11 +109,11 @@ def typed(monkeypatch):
 
 def test_without_labels_by_the_vote_or_by_numbers(folder, command):
     assert command("data", "order", "plain.csv", "--by", "vote", "--out", "v.json")[0] == 0
-    assert command(*INIT, "--public", "plain.csv", "--order", "v.json")[0] == 0
+    assert command(*INIT, "--public", "plain.csv", "--prefer", "v.json")[0] == 0
     assert tomllib.loads(Path("p.toml").read_text())["handicap"]["made"] == "vote"
     Path("s.csv").write_text("candidate,price,size\n" + "".join(f"m{h},{h // 2},{-h}\n" for h in range(6)))
     assert command("data", "order", "plain.csv", "--by", "s.csv:price,size", "--out", "n.json")[0] == 0
-    assert command(*INIT, "--force", "--order", "n.json")[0] == 0
+    assert command(*INIT, "--force", "--prefer", "n.json")[0] == 0
     said = tomllib.loads(Path("p.toml").read_text())["handicap"]
     assert said == {"from": "order", "order": [1, 0, 3, 2, 5, 4]}
     code, out, _ = command(
@@ -160,16 +160,16 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--order", "o.json"), "o.json was made from a public table: give it too, --public TABLE"),
-        (("--order", "o.json", "--public", "public.csv:truth"), "--public names the table alone"),
-        (("--order", "o.json", "--public", "a.csv"), "and a.csv is your table"),
-        (("--order", "o.json", "--public", "narrow.csv"), "narrow.csv has no column 'm5'"),
-        (("--order", "o.json", "--public", "other.csv"), "o.json is not an order of other.csv"),
-        (("--order", "o.json", "--handicap", "zero"), "give it, or --prefer, or --handicap"),
-        (("--order", "n.json", "--public", "public.csv"), "was made by s.csv:price, without a public table"),
-        (("--order", "o.json", "--leave-out", "m5", "--public", "public.csv"), "orders 'm5', which is none of the"),
-        (("--order", "few.json", "--public", "public.csv"), "few.json has no place for the candidate 'm5'"),
-        (("--order", "none.json"), "none.json"),
+        (("--prefer", "o.json"), "o.json was made from a public table: give it too, --public TABLE"),
+        (("--prefer", "o.json", "--public", "public.csv:truth"), "--public names the table alone"),
+        (("--prefer", "o.json", "--public", "a.csv"), "and a.csv is your table"),
+        (("--prefer", "o.json", "--public", "narrow.csv"), "narrow.csv has no column 'm5'"),
+        (("--prefer", "o.json", "--public", "other.csv"), "o.json is not an order of other.csv"),
+        (("--prefer", "o.json", "--handicap", "zero"), "give it, or --handicap"),
+        (("--prefer", "n.json", "--public", "public.csv"), "was made by s.csv:price, without a public table"),
+        (("--prefer", "o.json", "--leave-out", "m5", "--public", "public.csv"), "orders 'm5', which is none of the"),
+        (("--prefer", "few.json", "--public", "public.csv"), "few.json has no place for the candidate 'm5'"),
+        (("--prefer", "none.json"), "none.json"),
         (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
     ],
 )
@@ -190,6 +190,6 @@ def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, mes
 def test_losses_decide_who_is_in_play_and_must_be_those_of_the_protocol(folder, command):
     costs = ("--weights", "no=1,yes=5")
     assert command("data", "order", "public.csv", "--labels", "truth", *costs, "--out", "o.json")[0] == 0
-    assert command(*INIT, *costs, "--public", "public.csv", "--order", "o.json")[0] == 0
-    code, _, err = command(*INIT, "--force", "--public", "public.csv", "--order", "o.json")
+    assert command(*INIT, *costs, "--public", "public.csv", "--prefer", "o.json")[0] == 0
+    code, _, err = command(*INIT, "--force", "--public", "public.csv", "--prefer", "o.json")
     assert (code, "o.json is not" in err) == (2, True)

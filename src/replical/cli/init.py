@@ -101,11 +101,9 @@ def init_command(
     public: Annotated[
         str | None,
         typer.Option(
-            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; or FILE, the table of --order"
+            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; or FILE, the table that "
+            "--prefer ORDER.json was made from"
         ),
-    ] = None,
-    order: Annotated[
-        Path | None, typer.Option(help="the order that replical data order wrote, checked again on the table --public")
     ] = None,
     prefer: Prefer = None,
     handicap: Annotated[
@@ -172,6 +170,7 @@ def init_command(
     section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
     labels = labels_section(start.values, weights, abstain, price)
     class_recipe = recipe_of(section, labels, text)
+    order, prefer = (prefer, None) if prefer is not None and prefer.suffix == ".json" else (None, prefer)
     made, sample, public_file = _public_order(order, public, start, class_recipe, id_column, instead=prefer or handicap)
     looked_at = start.table if public_file is None else public_file
     alike = start.alike(looked_at)

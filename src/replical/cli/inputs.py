@@ -35,7 +35,9 @@ Cluster = Annotated[
 Prefer = Annotated[
     Path | None,
     typer.Option(
-        "--prefer", help="who is preferred: one candidate (or index) a line, best first; or CSV: candidate and weight"
+        "--prefer",
+        help="who is preferred: one candidate (or index) a line, best first; .csv: candidate and weight; .json: what data "
+        "order wrote",
     ),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a rare parameter; once for each")]

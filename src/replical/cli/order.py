@@ -1,4 +1,4 @@
-"""``replical data order``: a public order of the models of a table, and the file that ``replical init --order`` takes."""
+"""``replical data order``: a public order of the models of a table, and the file that ``replical init --prefer`` takes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def order_command(
     table: Annotated[
         Path, typer.Argument(metavar="TABLE", help="public items that no lab will scan: .parquet or .csv")
     ],
-    out: Annotated[Path, typer.Option(help="the order to write, a .json file for init --order")],
+    out: Annotated[Path, typer.Option(help="the order to write, a .json file for init --prefer")],
     labels: Annotated[
         str | None, typer.Option(help="a column of the table with labels, of which a hundred are looked at")
     ] = None,
@@ -75,7 +75,7 @@ def order_command(
     force: Annotated[bool, typer.Option("--force", help="replace an existing order")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Put good models first: an order from public items that are not labelled, for init --public TABLE --order FILE.
+    """Put good models first: an order from public items that are not labelled, for init --public TABLE --prefer FILE.
 
     Up to 100 items are asked, each where models still in play (at most 3 errors behind the best) differ. The order is
     written with what was asked, so that anyone can compute it again. No lab may scan an item of the table, asked or not.
@@ -220,7 +220,7 @@ def _write(order: OrderFile, asked: tuple[LabPool, Inquiry] | None, table: Path,
             soft_wrap=True,
         )
         apart = f" --public {table}"
-    prose.print(f"Next: replical init --pool YOUR-TABLE{apart} --order {out}", markup=False, soft_wrap=True)
+    prose.print(f"Next: replical init --pool YOUR-TABLE{apart} --prefer {out}", markup=False, soft_wrap=True)
     return 0
 
 
@@ -236,17 +236,17 @@ def read_order(
 ) -> ReadOrder:
     """The order in a file, computed again on its public table, none of whose items is in the `pool`."""
     if instead is not None:
-        raise BadUsage("--order says who is preferred: give it, or --prefer, or --handicap")
+        raise BadUsage("--prefer says who is preferred: give it, or --handicap")
     order = OrderFile.read(file)
     if not order.from_table:
         if public is not None:
-            raise BadUsage(f"{file} was made by {order.made}, without a public table: leave out --public, or --order")
+            raise BadUsage(f"{file} was made by {order.made}, without a public table: leave out --public, or --prefer")
         return ReadOrder(order.section(recipe, None, str(file), ""), None)
     if public is None:
         raise BadUsage(f"{file} was made from a public table: give it too, --public TABLE")
     table = Path(public)
     if not table.exists():
-        raise BadUsage(f"beside --order --public names the table alone, and there is no file {public}")
+        raise BadUsage(f"beside such an order --public names the table alone, and there is no file {public}")
     if pool is not None and table.exists() and table.samefile(pool):
         raise BadUsage(f"public items belong to no lab, and {table} is your table: give --public a table of its own")
     order.places(recipe, str(file))
