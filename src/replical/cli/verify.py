@@ -306,8 +306,8 @@ def _say_depths(verdicts: list[Verification]) -> None:
     unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
     most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
     prose.print(
-        f"Each was checked by its file alone, which leaves {most} unchecked: replical verify -v lists them, and "
-        "with --pool and --journal checks more of them.",
+        f"Checked by the files alone: {most} in each rest on the lab's word until pool and journal are checked too "
+        "(replical verify; -v lists them).",
         soft_wrap=True,
     )
 
