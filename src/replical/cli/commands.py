@@ -29,7 +29,7 @@ COMMANDS = {
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
     "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
-    "data": ("", "Tables in and out: fit candidates, predict, order, apply a rule, shard."),
+    "data": ("", "Tables: fit candidates, predict, order, apply a rule, shard."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
 GROUPS = {
@@ -54,7 +54,7 @@ GROUPS = {
         "predict": ("data:predict_command", "What fitted candidates say about a table: a pool for run."),
         "order": (
             "order:order_command",
-            "An order of the models of a public table: from a hundred labels, or without any.",
+            "Put models in a public order, by a hundred labels or none.",
         ),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
         "shard": ("data:shard_command", "Write a table larger than memory as shards, for run."),
