@@ -26,7 +26,7 @@ from replical.cli.inputs import (
     settings,
 )
 from replical.cli.order import read_order
-from replical.cli.output import answer, number, prose, reading
+from replical.cli.output import answer, number, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
@@ -36,19 +36,17 @@ from replical.cli.protocol_sections import (
     features_of,
     handicap_section,
     label_text,
-    label_values,
     labels_section,
     labs_section,
     lattice_keys,
     learner_id,
-    models_section,
     preference_section,
-    read_candidates,
+    read_models,
     without_abstention,
 )
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
-from replical.lab.model_columns import ModelColumns, model_columns, models_alike
+from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, read_public
 from replical.lab.schema import SCHEMA
@@ -261,25 +259,8 @@ def _read_table(
 ) -> _Start:
     """Models and labels, from a lab's table."""
     never_over({"--out": out}, {"--pool": table})
-    models = None if candidates is None else read_candidates(candidates)
-    said = None if values is None else label_values(values)
-    if said is not None and abstain is not None and abstain not in map(str, said):
-        said = (*said, abstain)  # models say it too
-    with reading(table) as update:
-        found = model_columns(
-            table,
-            id_column=id_column,
-            truth=label_column,
-            values=said,
-            models=None if models is None else [each["name"] for each in models],
-            without=leave_out,
-            progress=update,
-        )
-    section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    if abstain is None:
-        return _Start(section, found.values, table, found)
-    left = tuple(value for value in found.values if str(value) != abstain)
-    return _Start(section, label_values(label_text(left)), table, found)  # beside a word even numbers are read as texts
+    section, labels, found = read_models(table, id_column, label_column, values, candidates, leave_out, abstain)
+    return _Start(section, labels, table, found)
 
 
 def _table(pool: Path | None) -> Path:

@@ -13,12 +13,11 @@ from replical.cli.inputs import columns_to_show, details_from, file_and_column, 
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
 from replical.cli.output import answer, number, prose, reading
 from replical.cli.page import PageOptions, PageWords, serve_page
-from replical.cli.protocol_sections import label_text, label_values, labels_section, models_section, read_candidates
+from replical.cli.protocol_sections import labels_section, read_models
 from replical.core.files import write_whole
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.lab.journal.journal import Journal
-from replical.lab.model_columns import model_columns
 from replical.lab.ordering import (
     SCHEMA,
     OrderFile,
@@ -152,26 +151,10 @@ def _class_of(
     """The models of the table and their labels, read as init reads them."""
     if not table.exists():
         raise BadTable(f"there is no file {table}")
-    models = None if candidates is None else read_candidates(candidates)
-    said = None if values is None else label_values(values)
-    if said is not None and abstain is not None and abstain not in map(str, said):
-        said = (*said, abstain)  # models say it too
-    with reading(table) as update:
-        found = model_columns(
-            table,
-            truth=labels,
-            values=said,
-            models=None if models is None else [each["name"] for each in models],
-            without=leave_out,
-            progress=update,
-        )
+    section, values_said, found = read_models(table, "id", labels, values, candidates, leave_out, abstain)
     if labels in found.models:
         raise BadTable(f"{labels!r} is a model, not the labels of {table}: name the column that holds the labels")
-    section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    if abstain is None:
-        return section, found.values
-    left = tuple(value for value in found.values if str(value) != abstain)
-    return section, label_values(label_text(left))
+    return section, values_said
 
 
 def _by_numbers(by: str, recipe: Recipe, descending: bool) -> OrderFile:

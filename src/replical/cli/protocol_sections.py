@@ -20,7 +20,7 @@ from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.errors import RETIRED, BadProtocol, BadSpec, BadTable, BadUsage, remedy
-from replical.lab.model_columns import model_columns, score_columns
+from replical.lab.model_columns import ModelColumns, model_columns, score_columns
 from replical.lab.public import cover_section
 from replical.lab.schema import CUT_KINDS as CUT
 from replical.lab.schema import quantile_section
@@ -276,6 +276,37 @@ def without_abstention(known: str, abstain: str | None) -> str | None:
     """
     left = tuple(label for label in label_values(known) if str(label) != abstain)
     return label_text(left) if len(left) > 1 else None
+
+
+def read_models(
+    table: Path,
+    id_column: str,
+    truth: str | None,
+    values: str | None,
+    candidates: str | None,
+    leave_out: list[str],
+    abstain: str | None,
+) -> tuple[dict[str, Any], tuple[Label, ...], ModelColumns]:
+    """The class section of the models of a table, their labels, and what else was found there."""
+    models = None if candidates is None else read_candidates(candidates)
+    said = None if values is None else label_values(values)
+    if said is not None and abstain is not None and abstain not in map(str, said):
+        said = (*said, abstain)  # models say it too
+    with reading(table) as update:
+        found = model_columns(
+            table,
+            id_column=id_column,
+            truth=truth,
+            values=said,
+            models=None if models is None else [each["name"] for each in models],
+            without=leave_out,
+            progress=update,
+        )
+    section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
+    if abstain is None:
+        return section, found.values, found
+    left = tuple(value for value in found.values if str(value) != abstain)
+    return section, label_values(label_text(left)), found  # beside a word even numbers are read as texts
 
 
 def _meant(text: str) -> str:

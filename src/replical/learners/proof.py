@@ -188,8 +188,9 @@ class Family:
 
     def promise(self, claim: Claim) -> str:
         """What certified means, for the page."""
-        pair, bound = two_of(getattr(claim.plan, "labs", 2)), at_most(claim.body["rho_proven"])
-        return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
+        labs = next((int(each.value) for each in claim.plan.numbers if each.name == "labs"), 2)
+        bound = at_most(claim.body["rho_proven"])
+        return f"the chance that {two_of(labs)} both prove this much and have different answers is at most {bound}"
 
     def heading(self, claim: Claim) -> str:
         """How the page begins."""

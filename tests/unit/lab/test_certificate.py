@@ -222,3 +222,10 @@ def test_a_part_that_is_missing_is_never_taken_for_the_same():
     assert same({"a": "nothing"}, {"a": None})
     assert same({"a": 1}, {"a": 1.0})
     assert same({"a": True}, {"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("kind", "pair"), [("handicap certified", "two labs"), ("handicap many labs certified", "two of 4 labs")]
+)
+def test_the_page_names_as_many_labs_as_the_bound_is_about(runs, kind, pair):
+    assert f"the chance that {pair} both prove this much" in page(runs(kind).certificate)
