@@ -21,8 +21,8 @@ benchmarks/history/choosing, with the commit. What is done is kept in DIR/choosi
 goes on from there if it is started again.
 
 With --orders nothing but public orders is measured (benchmarks/choosing_orders.py): a random hundred, a hundred asked
-actively, the vote; public and lab rows from disjoint halves. Written to DIR/choosing-orders.json and .md, recorded as
-benchmarks/history/choosing/orders.json.
+actively, the first 20 and 8 of that order as a shortlist, the vote; public and lab rows from disjoint halves. Written to
+DIR/choosing-orders.json and .md, recorded as benchmarks/history/choosing/orders.json.
 
 With --growth nothing but pools that grow four times by half is measured (benchmarks/choosing_growth.py): written to
 DIR/choosing-growth.json and .md, recorded as benchmarks/history/choosing/growth.json.
@@ -57,7 +57,7 @@ from replical.core.exact import clopper_pearson
 from replical.core.parallel import ordered_map
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.handicap.proof import Accounts, tolerance_of
+from replical.learners.handicap.proof import Accounts, tolerance_of, up
 from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
 from replical.worlds.world import Population
@@ -254,7 +254,7 @@ def joint_tolerance(made: HandicapPlan, counts: list[NDArray[np.int64]]) -> floa
     accounts = Accounts(counts[0].shape[1], made.differences)
     accounts.counts = sum(counts[1:], counts[0])
     assert made.favourite is not None, "only an order has counts"
-    return tolerance_of(made, accounts, made.favourite)
+    return up(tolerance_of(made, accounts, made.favourite))
 
 
 # Figures

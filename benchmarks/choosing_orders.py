@@ -1,5 +1,8 @@
 """Public orders, for benchmarks/choosing.py --orders: a hundred labels at random, a hundred asked actively, none at all.
 
+Besides, the first 20 and the first 8 of the active order as a shortlist; excess is always measured against the best of all
+candidates and, beside it, against the best of the list.
+
 Public and lab rows are from disjoint halves of a set's rows. Public are up to 1,500 rows of their half, drawn anew for each
 string; a lab's items are draws from the other half. Orders are from the errors on the first hundred public rows, from a
 hundred labels asked where candidates in play differ, and from agreement with the vote of all candidates.
@@ -15,7 +18,7 @@ from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from choosing import PUBLIC, SEED, Labs, ModelSet, Run, Way, figures
+from choosing import PUBLIC, RHO, SEED, Labs, ModelSet, Run, Way, figures
 from choosing_tables import markdown, share
 from numpy.typing import NDArray
 
@@ -27,8 +30,11 @@ SIZES = (500, 2_000)
 ORDERS = {
     "random": "public order, a random hundred",
     "active": "public order, a hundred asked actively",
+    "active, shortlist 20": "the first 20 of that order",
+    "active, shortlist 8": "the first 8 of it",
     "vote": "the vote of all, no labels",
 }
+_OWN = ("set", "public_labels", "excess_list")  # of a run here, and of no other
 
 
 @dataclass(frozen=True)
@@ -53,10 +59,16 @@ class Ordering:
 
     def runs(self, string: int) -> Iterator[dict[str, Any]]:
         for order in ORDERS:
-            prior, labels = self.prior(order, string)
-            for run in self.labs.learnt(Way("handicap", order), prior, string):
+            name, _, size = order.partition(", shortlist ")
+            prior, labels = self.prior(name, string)
+            most = min(int(size or len(self.models.candidates)), len(self.models.candidates))
+            assert prior.places is not None, "an order by numbers is strict"
+            above = min(map(self.labs.excess, np.flatnonzero(prior.places < most).tolist()))
+            options = (("rho", RHO), *([("shortlist", most)] if size else []))
+            for run in self.labs.learnt(Way("handicap", order, options=options), prior, string):
                 if run.lab != "C":
-                    yield asdict(run) | {"set": self.models.name, "public_labels": labels}
+                    own = {"set": self.models.name, "public_labels": labels, "excess_list": run.excess - above}
+                    yield asdict(run) | own
 
     def prior(self, order: str, string: int) -> tuple[Prior, int]:
         """The order, and how many public labels it took."""
@@ -79,15 +91,14 @@ def summary(runs: list[dict[str, Any]], items: int) -> list[dict[str, Any]]:
     rows = []
     for order in ORDERS:
         some = [run for run in runs if run["order"] == order]
-        known = [
-            Run(**{key: value for key, value in run.items() if key not in ("set", "public_labels")}) for run in some
-        ]
+        known = [Run(**{key: value for key, value in run.items() if key not in _OWN}) for run in some]
         means = [np.mean([run["labels"] for run in each]) for _, each in groupby(some, key=lambda run: run["set"])]
         told = figures(known)
         told |= {
             "items": items,
             "order": order,
             "public_labels": float(np.mean([run["public_labels"] for run in some])),
+            "excess_list_mean": float(np.mean([run["excess_list"] for run in some])),
         }
         rows.append(told | {"labels_geometric": geometric_mean(means), "sets": len(means)})
     return rows
@@ -102,6 +113,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "certified",
         "pairs agree",
         "excess, mean",
+        "of the list",
         "wrong certificates",
     )
     return markdown(
@@ -114,6 +126,7 @@ def table(rows: list[dict[str, Any]]) -> str:
                 share(row["certified"], row["labs"]),
                 share(row["agreements"], row["pairs"]),
                 f"{row['excess_mean']:.4f}",
+                f"{row['excess_list_mean']:.4f}",
                 f"{row['wrong_certificates']}",
             ]
             for row in rows

@@ -251,16 +251,22 @@ def test_pools_that_grow_are_measured(script, tmp_path):
     assert all(old["labels_mean"] < new["labels_mean"] for old, new in zip(rows[:4:2], rows[1:4:2], strict=True))
 
 
+ORDERS = ("random", "active", "active, shortlist 20", "active, shortlist 8", "vote")
+
+
 @pytest.mark.slow
 def test_public_orders_are_measured(script, tmp_path):
-    """Three orders, two sizes; a hundred public labels at most, none for the vote."""
+    """Three orders and two shortlists, two sizes; a hundred public labels at most, none for the vote."""
     pytest.importorskip("sklearn")
     script("choosing", "--orders", "--quick", "--out", tmp_path)
     rows = read(tmp_path / "choosing-orders.json")["orders"]
     assert [(row["items"], row["order"]) for row in rows] == [
-        (items, order) for items in (500, 2000) for order in ("random", "active", "vote")
+        (items, order) for items in (500, 2000) for order in ORDERS
     ]
     assert all((row["labs"], row["sets"]) == (8, 2) for row in rows)
+    assert all(row["excess_list_mean"] <= row["excess_mean"] + 1e-12 for row in rows)
+    whole = [row for row in rows if "shortlist" not in row["order"]]
+    assert [row["excess_list_mean"] for row in whole] == pytest.approx([row["excess_mean"] for row in whole])
     assert {row["public_labels"] for row in rows if row["order"] == "vote"} == {0}
     assert all(0 < row["public_labels"] <= 100 for row in rows if row["order"] != "vote")
 

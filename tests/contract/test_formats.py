@@ -8,8 +8,7 @@ import pytest
 from replical.classes.catalogue import KINDS
 from replical.lab.certificate.schema import Body
 from replical.lab.protocol import Protocol
-from replical.lab.schema import TOP
-from replical.learners.parameters import PARAMETERS
+from replical.lab.schema import LEARNER, TOP
 from support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "formats.md").read_text("utf-8")
@@ -27,7 +26,7 @@ def names(cell):
 
 @pytest.mark.parametrize(
     ("mark", "known"),
-    [("top", TOP), ("learner", PARAMETERS), ("body", Body.__struct_fields__)],
+    [("top", TOP), ("learner", LEARNER[2:]), ("body", Body.__struct_fields__)],
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_every_key_is_explained_and_no_other(mark, known):

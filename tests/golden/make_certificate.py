@@ -68,15 +68,18 @@ def pool(protocol):
 
 
 MEASURE = {"handicap measured": 25}  # labels to measure the answer's error with
+UNTIL = {"handicap order": 60}  # labels that the lab wants to spend
 
 
-def journal(path, protocol, lab, measure=0):
+def journal(path, protocol, lab, measure=0, until_budget=0):
     """A journal with a private seed that everybody knows; the first item is skipped, everything else answered truly."""
     kept = Journal(path)
     detail = {"schema": JOURNAL, "private": PRIVATE, "protocol": dict(protocol.content), "items": len(lab)}
     detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     kept.append([Event(kind="created", detail=detail)])
     session = Session(protocol, lab, kept)
+    if until_budget:
+        session.spend(until_budget)
     if measure:
         session.measure(measure)
     session.skip(session.open[0])
@@ -91,7 +94,9 @@ def certificates():
     for name, said in protocols().items():
         protocol = Protocol.of(said)
         with tempfile.TemporaryDirectory() as folder:
-            kept, session = journal(Path(folder) / "golden.db", protocol, pool(protocol), MEASURE.get(name, 0))
+            kept, session = journal(
+                Path(folder) / "golden.db", protocol, pool(protocol), MEASURE.get(name, 0), UNTIL.get(name, 0)
+            )
             with kept:
                 body = body_of(session)
         digest = fingerprint(body)

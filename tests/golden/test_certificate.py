@@ -30,8 +30,9 @@ def run(request, tmp_path_factory):
     """A published certificate, and the pool and journal it was made from, made again."""
     protocol = Protocol.of(make.protocols()[request.param])
     lab = make.pool(protocol)
-    path, measure = tmp_path_factory.mktemp("golden") / "golden.db", make.MEASURE.get(request.param, 0)
-    kept, session = make.journal(path, protocol, lab, measure)
+    path = tmp_path_factory.mktemp("golden") / "golden.db"
+    spent = make.MEASURE.get(request.param, 0), make.UNTIL.get(request.param, 0)
+    kept, session = make.journal(path, protocol, lab, *spent)
     with kept:
         yield PUBLISHED[request.param], session, lab, kept
 

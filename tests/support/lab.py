@@ -53,6 +53,7 @@ def content(learner="handicap", *, candidates=6, seed="a published text", **chan
 
 
 ORDER = {"from": "order", "order": [3, 1, 4, 0, 5, 2]}
+SHORTLIST = ORDER | {"shortlist": 3}
 # One finished run of every kind that a certificate can tell: pool size, and what the protocol says ("measure": labels to
 # measure the answer's error with).
 KINDS = {
@@ -74,9 +75,18 @@ KINDS = {
     ),
     "handicap uncertified": (60, {"learner": "handicap", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
     "handicap order uncertified": (1000, {"learner": "handicap", "max_labels": 6, "epsilon": 0.1, "handicap": ORDER}),
+    "handicap shortlist certified": (1000, {"learner": "handicap", "batch": 4, "handicap": SHORTLIST}),
+    "handicap shortlist uncertified": (
+        1000,
+        {"learner": "handicap", "max_labels": 3, "epsilon": 0.1, "handicap": SHORTLIST},
+    ),
     "handicap measured certified": (
         1000,
         {"learner": "handicap", "max_labels": 400, "measure": 20, "handicap": ORDER},
+    ),
+    "handicap sharpened certified": (
+        1000,
+        {"learner": "handicap", "batch": 4, "until_budget": 90, "handicap": ORDER},
     ),
     "handicap losses certified": (
         1000,
@@ -120,21 +130,23 @@ def answered(session, columns):
 class Run:
     """A finished run: its protocol, pool, journal and certificate."""
 
-    def __init__(self, folder, said, columns, name="lab", *, skips=0, corrects=0, measure=0):
+    def __init__(self, folder, said, columns, name="lab", *, skips=0, corrects=0, measure=0, until_budget=0):
         self.columns, self.path = columns, folder / f"{name}.db"
         self.protocol = said if isinstance(said, Protocol) else Protocol.of(said)
         self.lab = read_pool(columns, self.protocol.recipe)
         self.journal = Journal(self.path)
         try:
-            self._run(name, skips, corrects, measure)
+            self._run(name, skips, corrects, measure, until_budget)
         except BaseException:
             self.journal.close()
             raise
 
-    def _run(self, name, skips, corrects, measure):
+    def _run(self, name, skips, corrects, measure, until_budget):
         columns = self.columns
         begin(self.journal, self.protocol, self.lab, name)
         session = Session(self.protocol, self.lab, self.journal)
+        if until_budget:
+            session.spend(until_budget)
         if measure:
             session.measure(measure)
         for _ in range(skips):
@@ -158,8 +170,8 @@ def finished(folder, kind, name="lab", *, seed=1, **events):
     """A finished run of one of the `KINDS`."""
     items, changes = KINDS[kind]
     changes = dict(changes)
-    measure = changes.pop("measure", 0)
+    spent = {name: changes.pop(name, 0) for name in ("measure", "until_budget")}
     said = content(**changes)
     realizable = said["learner"]["name"] in ("cal", "replical") or said["learner"].get("nu") == 0
     columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02, abstain=said["labels"].get("abstain"))
-    return Run(folder, said, columns, name, measure=measure, **events)
+    return Run(folder, said, columns, name, **spent, **events)

@@ -279,10 +279,10 @@ def replicable_erm(codes, order, truth, k, threshold, agnostic, seed):
 
 
 def handicap(
-    codes, order, truth, c, places, beta, *, batch, most=None, first=None, noiseless=False, unlabelled=(),
+    codes, order, truth, c, places, beta, *, batch, most=None, first=None, noiseless=False, unlabelled=(), until=None,
     cost=lambda said, label: int(said != label),
 ):  # fmt: skip
-    """Handicap in fractions: who is left, the favourite, labels asked, items scanned, and every wealth at its largest."""
+    """Handicap in fractions: who is left, the favourite, labels asked, items scanned, every wealth at its largest, tolerance."""
     stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
     S, V = list(range(len(codes))), list(range(len(codes)))
     W, lost, largest = {g: [Fraction(1)] * 5 for g in S}, dict.fromkeys(S, 0), dict.fromkeys(S, Fraction(1))
@@ -300,6 +300,8 @@ def handicap(
     def differ(among, x):
         return len({int(codes[g][x]) for g in among}) > 1
 
+    Z_first = {g: [] for g in range(len(codes))}  # losses of the first of an order less those of g, item by item
+    most = min(most or until, until) if until else most
     m = lead(None)
     while len(S) > 1 and (most is None or asked < most):
         opens, block, idle, hits = batch if most is None else min(batch, most - asked), [], 0, 0
@@ -320,6 +322,12 @@ def handicap(
                     Z = cost(int(codes[m][x]), int(truth[x])) - cost(int(codes[g][x]), int(truth[x]))
                 else:
                     Z = int(noiseless and codes[m][x] != codes[g][x])
+                if first in S:
+                    Z_first[g].append(
+                        cost(int(codes[first][x]), int(truth[x])) - cost(int(codes[g][x]), int(truth[x]))
+                        if known
+                        else int(noiseless and codes[first][x] != codes[g][x])
+                    )
                 for place, stake in enumerate(stakes):
                     W[g][place] *= 1 + (stake if theta >= 0 else stake / (1 - theta)) * (theta - Z)
             lost[g] += sum(
@@ -331,7 +339,49 @@ def handicap(
         V = [h for h in V if all(codes[h][x] == truth[x] for x, ask in block if ask)]
         S = [g for g in S if g == m or sum(W[g]) / 5 < (1 + Fraction(1, 10**6)) / beta]
         m = lead(m)
-    return S, m, asked, at, largest
+    while (
+        until and [first] == S and not noiseless and asked < most and max_of(Z_first, first, beta) > Fraction(1, 1000)
+    ):
+        U = max_of(Z_first, first, beta)
+        T = [g for g in range(len(codes)) if g == first or wealth(Z_first[g], Fraction(7, 10) * U, stakes) < 1 / beta]
+        block, idle, hits = [], 0, 0
+        while at < len(order) and idle < 16 and hits < min(batch, most - asked):
+            x = order[at]
+            at += 1
+            ask = differ(T, x) and x not in unlabelled
+            idle, hits = (0, hits + 1) if ask else (idle + 1, hits)
+            block.append((x, ask))
+        if not block:
+            break
+        asked += hits
+        for g in T:
+            Z_first[g] += [
+                (cost(int(codes[first][x]), int(truth[x])) - cost(int(codes[g][x]), int(truth[x]))) * ask
+                for x, ask in block
+            ]
+    U = None if first is None or noiseless else max_of(Z_first, first, beta)
+    return S, m, asked, at, largest, U
+
+
+def wealth(Z, x, stakes=(0.8, 0.4, 0.2, 0.1, 0.05)):
+    """Of bets that the mean of Z is below x, in doubles: the grid has so many digits that fractions take for ever."""
+    each = [math.prod((1 + float(stake) * float(x - z)) ** Z.count(z) for z in set(Z)) for stake in stakes]
+    return sum(each) / len(each)
+
+
+def max_of(Z, first, beta):
+    """The least of .001, .001·1.05, .. at which everybody's bet against the first holds 1/β; 1 where none is."""
+    grid = [Fraction(1, 1000)]
+    while grid[-1] < 1:
+        grid.append(min(Fraction(1), grid[-1] * Fraction(21, 20)))
+    least = 0
+    for g in Z:
+        low, high = least, len(grid) - 1
+        while g != first and low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if wealth(Z[g], grid[middle]) >= 1 / beta else (middle + 1, high)
+        least = max(least, low)
+    return grid[least]
 
 
 def public_order(codes, walk, answer, names, most, cost=lambda said, label: int(said != label)):

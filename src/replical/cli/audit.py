@@ -70,7 +70,7 @@ def audit_command(
     """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
 
     With --labs the pairs are groups of so many labs. --set takes the rare parameters of learners, and plan, which is tight
-    or paper: T, k_loop, k_final, batch, a, b, strings, runs, max_labels.
+    or paper: T, k_loop, k_final, batch, a, b, shortlist, strings, runs, max_labels.
     """
     if at is not None:
         _check_cluster(workers, device)

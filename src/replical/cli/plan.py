@@ -160,7 +160,9 @@ def _answer(
 def _say_protocol(protocol: Protocol, file: Path) -> None:
     """What a protocol file holds, written by hand or not, and what to publish."""
     first = f"{file}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {protocol.plan.learner}."
-    for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol)):
+    family = family_of(protocol.record)
+    remarks = family.remarks(protocol) if family.cost(protocol) is None else ()  # else they stand beside the cost
+    for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol), *remarks):
         prose.print(line, markup=False, soft_wrap=True)
     prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 

@@ -88,11 +88,6 @@ def _remarks(
     yield from loss_words(protocol)
     if sample is not None:
         yield _first_candidates(sample)
-    if (cover := protocol.preference).get("from") == "cover":
-        yield (
-            f"The candidates are a cover of the class, {len(cover['members']):,} of it: every other hypothesis differs from "
-            "one of them on few public items. All have the handicap 0, so two that never differ in a lab are both left."
-        )
     yield from cut_words(protocol.content["class"])
     yield from _placeholders(protocol.content["class"], named)
     yield from family_of(protocol.record).remarks(protocol)

@@ -102,6 +102,10 @@ def run_command(
         Path | None, typer.Option(help="write the survivors to this file, where the certificate may not name them all")
     ] = None,
     page_words: PageWords = None,
+    until_budget: Annotated[
+        int | None,
+        typer.Option(parser=whole, help="labels to ask for in all: with those left the tolerance gets sharper"),
+    ] = None,
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
@@ -154,7 +158,7 @@ def run_command(
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         done = run(
             protocol, items.on(workers), labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
-            measure=measure_error, annotator=annotator, out=out, private=private, note=_note,
+            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=_note,
         )  # fmt: skip
         session = done.session
         if done.open:
@@ -399,7 +403,7 @@ def _say_result(
     """Four lines: the answer, its error, what is proven, the files; and more if somebody wants it."""
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
-    most = protocol.plan.max_labels
+    most = session.budget
     spent = most is not None and result.labels - measured >= most and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "rho_proven", "conditions"]

@@ -3,6 +3,7 @@
     [handicap]
     from = "order"              # or "exponentials", "weights", "cover", "zero", "values"
     order = ["svm", "forest"]   # every candidate, the most preferred first
+    shortlist = 20              # only the first so many may be the answer; left out: all of them
     public = "sha256:.."        # of the public table that the order was made from, if there was one,
     public_items = 100          # its number of items
     public_column = "label"     # and the column of their labels; or, where the table had none,
@@ -59,7 +60,7 @@ def check_preference(content: Mapping[str, Any]) -> None:
             f"[handicap] says where handicaps come from, one of {', '.join(_SOURCES)}; got {source!r:.40}"
         )
     for key in section:
-        if key not in ("from", *_SOURCES[source]):
+        if key not in ("from", "shortlist", *_SOURCES[source]):  # the plan refuses a shortlist of no order
             raise BadProtocol(f"handicaps from {source!r} have no key {key!r:.40}")
 
 

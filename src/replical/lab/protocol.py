@@ -33,7 +33,7 @@ from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
 
 # Keys of a prior beside its kind.
-_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", *PUBLIC, *TRANSCRIPT)}
+_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "shortlist", *PUBLIC, *TRANSCRIPT)}
 
 
 @dataclass(frozen=True)
@@ -182,6 +182,7 @@ class Protocol:
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
         measured: dict[str, Any] = {} if self.recipe.losses is None else {"losses": self.recipe.losses}
         measured |= {} if self.handicaps is None else {"handicaps": self.handicaps}
+        measured |= {key: value for key, value in self.preference.items() if key == "shortlist"}
         return section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property

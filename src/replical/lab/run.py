@@ -77,6 +77,7 @@ def run(
     register: str | Path | None = None,
     beacon: str | None = None,
     key: str | Path | None = None,
+    until_budget: int | None = None,
     measure: int = 0,
     annotator: str | None = None,
     out: str | Path | None = None,
@@ -112,6 +113,9 @@ def run(
         The public value that the protocol's beacon has shown since the run was registered.
     key
         The file of a private key, with which registration and certificate are signed.
+    until_budget
+        Labels to ask for in all, neither fewer nor more, as far as the pool goes: once the first of a public order is proven
+        to be the answer they sharpen its tolerance. Left out, the run ends when its answer is proven.
     measure
         Labels to ask for after the answer, to measure how often it errs.
     annotator
@@ -185,6 +189,8 @@ def run(
             session.sign(lab)
         if not private:
             _check_key(published, session.ledger.lab, signer, key)
+        if until_budget is not None:
+            session.spend(until_budget)
         if measure:
             session.measure(measure)
         source.answer_open(session)

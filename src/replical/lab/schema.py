@@ -29,6 +29,7 @@ SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
 SECTIONS = ("class", "labels", "prior", "handicap", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
+LEARNER = ("name", "plan", *(key for key in PARAMETERS if key != "shortlist"))  # which stands beside its order
 _LABELS = ("values", "weights", "abstain", "price")
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
@@ -95,10 +96,8 @@ def _check_labels(section: Mapping[str, Any]) -> None:
 
 def _check_learner(section: Mapping[str, Any]) -> None:
     for key in section:
-        if key not in ("name", "plan") and key not in PARAMETERS:
-            raise BadProtocol(
-                f"[learner] has no key {key!r}{remedy(key) or _keys_words(('name', 'plan', *PARAMETERS))}"
-            )
+        if key not in LEARNER:
+            raise BadProtocol(f"[learner] has no key {key!r}{remedy(key) or _keys_words(LEARNER)}")
     for key in ("name", "epsilon", "delta", "rho"):
         if key not in section:
             raise BadProtocol(f"[learner] needs the key {key!r}")

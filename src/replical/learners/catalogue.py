@@ -298,7 +298,7 @@ _HANDICAP = Record(
     tight="replical.learners.handicap.plan:handicap",
     family="replical.learners.handicap.certificate:FAMILY",
     needs=frozenset({"rho"}),
-    options=frozenset({"a", "b", "batch", "labs", "nu"}),
+    options=frozenset({"a", "b", "batch", "labs", "nu", "shortlist"}),
     parent="a2",
     bounds=Bounds(paper=("replica2", "replica2")),
     colour="#111111",

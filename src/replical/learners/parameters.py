@@ -100,6 +100,7 @@ _ALL = (
     Parameter(name="batch", kind="count", help="items that are open at once (1)", default=1),
     Parameter(name="a", kind="share", help="start of the range of handicap's shared threshold"),
     Parameter(name="b", kind="share", help="end of the range of handicap's shared threshold"),
+    Parameter(name="shortlist", kind="count", low=2, help="only the first so many of handicap's order are candidates"),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
     Parameter(name="labs", kind="count", help="how many labs are to agree (2)", low=2, default=2),

@@ -75,12 +75,21 @@ class Plan:
         """Do rounds tell of all who are consistent, and not of the survivors alone?"""
         return False
 
-    def members(self, shared: SharedRandomness) -> Indices | None:
-        """Who may be the answer with the `shared` string, by number, where that is not everybody in the class."""
+    @property
+    def members(self) -> Indices | None:
+        """Who may be the answer, by number, where that is not everybody in the class."""
         return None
+
+    @property
+    def among(self) -> str:
+        """Of whom, in words, the answer is one and errors are compared; nothing where that is everybody in the class."""
+        return ""
 
     def __getitem__(self, name: str) -> Fraction:
         return self._values[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
 
     @cached_property
     def _values(self) -> dict[str, Fraction]:
@@ -139,6 +148,17 @@ class Plan:
     def cost(self, setting: Setting) -> Cost:
         """What a run asks for, in the `setting` the plan was made for."""
         raise NotImplementedError
+
+    @property
+    def may_spend(self) -> bool:
+        """May a lab say how many labels it wants to spend?"""
+        return False
+
+    def spending(self, labels: int) -> Self:
+        """The same plan, for a lab that wants to spend so many `labels` and no others."""
+        raise PlanMismatch(
+            f"{self.learner} asks for as many labels as its plan says: leave out until_budget = {labels}"
+        )
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
         """The same plan with a `prior` and a budget of `max_labels`."""
@@ -331,6 +351,7 @@ class Task:
     batch: int
     a: Decimal | None
     b: Decimal | None
+    shortlist: int | None
     strings: int | None
     runs: int | None
     labs: int

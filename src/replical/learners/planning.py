@@ -39,6 +39,7 @@ def plan(
     batch: int | None = None,
     a: float | None = None,
     b: float | None = None,
+    shortlist: int | None = None,
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
@@ -77,6 +78,9 @@ def plan(
     a, b
         Range of the shared threshold of handicap where handicaps follow a public order, .75 of epsilon and epsilon if left
         out.
+    shortlist
+        So many of a public order, from the first on, are the candidates of handicap; all others are out, and the answer is
+        within `epsilon` of the best of these.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
@@ -111,7 +115,7 @@ def plan(
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
-        "k_final": k_final, "batch": batch, "a": a, "b": b,
+        "k_final": k_final, "batch": batch, "a": a, "b": b, "shortlist": shortlist,
         "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip
@@ -139,7 +143,20 @@ def plan(
         made = replace(_with_losses(made, C, losses, record), losses=losses)
     if handicaps is not None:
         made = replace(_with_handicaps(made, given, handicaps), handicaps=handicaps)
+    if isinstance(made, HandicapPlan) and shortlist is not None:
+        _check_shortlist(made, shortlist)
     return _complete(made, record)
+
+
+def _check_shortlist(made: HandicapPlan, shortlist: int) -> None:
+    """Refuse a shortlist of no order, and one that is longer than the class."""
+    if made.source != "order":
+        raise ValueOutOfRange(
+            f"a shortlist is the beginning of a public order, and handicaps come from {made.source}: publish an order, or "
+            "leave the shortlist out"
+        )
+    if shortlist > made.n:
+        raise ValueOutOfRange(f"a shortlist of {shortlist} is longer than the class of {made.n}: give a shorter one")
 
 
 def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> HandicapPlan:

@@ -278,10 +278,10 @@ def measured_words(error: AnswerError) -> str:
 
 def reference_words(protocol: Published) -> str:
     """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
-    record, nu = protocol.record, protocol.parameter("nu")
+    record, nu, noiseless = protocol.record, protocol.parameter("nu"), "if some hypothesis makes no error"
     if record.setting == "realizable" or (record.setting == "either" and (nu == 0 if record.infers else not nu)):
-        return "if some hypothesis makes no error"
-    return "more than the best"
+        return f"more than the best{protocol.plan.among}, {noiseless}" if protocol.plan.among else noiseless
+    return f"more than the best{protocol.plan.among}"
 
 
 def broken_conditions(result: Result, *, told: Sequence[str] = ()) -> list[str]:

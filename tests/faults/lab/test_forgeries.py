@@ -106,6 +106,7 @@ def test_every_learner_is_tried():
     "kind",
     [
         "handicap measured certified",
+        "handicap sharpened certified",
         "handicap uncertified",
         "handicap losses certified",
         "handicap cover certified",

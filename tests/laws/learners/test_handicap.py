@@ -30,7 +30,7 @@ from support import reference
 from support.predictions import tables
 
 
-def together(run, batch, most, **options):
+def together(run, batch, most, until=None, **options):
     """A run, and what its twin makes of it."""
     labels, codes, truth, seed = run
     C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=labels)
@@ -39,20 +39,25 @@ def together(run, batch, most, **options):
     made = plan("handicap", C, epsilon=0.3, delta=0.1, rho=0.4, batch=batch, max_labels=most, pool="finite", **options)
     shared = SharedRandomness(f"twin {seed}")
     pool = Pool(C, np.array(labels)[codes].T, PrivateRandomness.simulated("twin", seed))
+    made = made if until is None else made.spending(until)
     result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
-    _, units, places = made.terms(shared)
-    twin = reference.handicap(
-        codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
-        batch=batch, most=most, first=made.favourite, noiseless=made.noiseless,
+    members, units, places = made.terms(shared)
+    first = None if made.favourite is None else members.tolist().index(made.favourite)
+    S, m, asked, scanned, largest, U = reference.handicap(
+        codes[members], pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
+        batch=batch, most=most, first=first, noiseless=made.noiseless, until=until,
     )  # fmt: skip
+    twin = (members[S].tolist(), members[m], asked, scanned, {members[g]: wealth for g, wealth in largest.items()}, U)
     return result, twin
 
 
 def agree(result, twin):
-    S, m, asked, scanned, largest = twin
+    S, m, asked, scanned, largest, tolerance = twin
     assert result.survivors.indices.tolist() == S
     assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
     assert result.proof.certified == (len(S) == 1)
+    if tolerance is not None:
+        assert result.proof.tolerance == pytest.approx(float(tolerance), abs=2e-6)
     doubt = max([Fraction(1, 10)] + [1 / largest[g] for g in S if g != m])
     assert float(doubt) - 1e-9 <= result.proof.doubt <= float(min(doubt, 1)) + 2e-6
 
@@ -63,6 +68,26 @@ def agree(result, twin):
 def test_it_is_its_twin(run, batch, most, ordered):
     prior = (lambda C: Prior.order(C, list(range(len(C)))[::-1])) if ordered else None
     agree(*together(run, batch, most, prior=prior))
+
+
+@pytest.mark.claim("handicap")
+@given(tables(), st.sampled_from([1, 3]), st.sampled_from([None, 25]), st.sampled_from([20, 500]))
+@settings(max_examples=40)
+def test_with_labels_to_spend_it_is_its_twin(run, batch, most, until):
+    agree(*together(run, batch, most, until=until, prior=lambda C: Prior.order(C, list(range(len(C)))[::-1])))
+
+
+@pytest.mark.claim("handicap")
+@given(tables().filter(lambda run: len(run[1]) > 1), st.sampled_from([1, 3]), st.data())
+@settings(max_examples=60)
+def test_with_a_shortlist_it_is_the_twin_of_those_on_it(run, batch, data):
+    """The twin never hears of the others."""
+    n = len(run[1])
+    order, size = data.draw(st.permutations(range(n))), data.draw(st.integers(2, n))
+    result, twin = together(run, batch, None, prior=lambda C: Prior.order(C, order), shortlist=size)
+    agree(result, twin)
+    assert set(result.survivors.indices.tolist()) <= set(order[:size])
+    assert len(result.proof.counts) == size
 
 
 @pytest.mark.claim("handicap")

@@ -67,7 +67,7 @@ def test_with_losses_it_is_its_twin(run, epsilon, batch, ordered):
     pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
     result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
     _, units, places = made.terms(shared)
-    S, m, asked, scanned, _ = reference.handicap(
+    S, m, asked, scanned, *_ = reference.handicap(
         codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
         batch=batch, first=made.favourite, cost=cost_of(labels, weights, price),
     )  # fmt: skip

@@ -15,6 +15,7 @@ SIX = [0, 1, 2, 3, 4, 5]
     ("section", "source"),
     [
         ({"from": "order", "order": SIX}, "order"),
+        ({"from": "order", "order": [4, 1, 0, 2, 3, 5], "shortlist": 2}, "order"),
         ({"from": "exponentials"}, "exponentials"),
         ({"from": "weights", "weights": [1, 2, 3, 4, 5, 6]}, "weights"),
         ({"from": "cover", "members": [1, 4]}, "cover"),
@@ -26,7 +27,7 @@ def test_every_source_reaches_the_plan_and_the_file(section, source):
     protocol = Protocol.of(content("handicap", handicap=section))
     assert protocol.plan.source == source
     members, c, _ = protocol.plan.terms(protocol.shared)
-    assert np.array_equal(members, [1, 4] if source == "cover" else SIX)
+    assert np.array_equal(members, [1, 4] if source == "cover" or "shortlist" in section else SIX)
     assert ((c >= 0) & (c <= protocol.plan.epsilon * UNIT)).all()
     assert "[handicap]" in protocol.toml()
     assert protocol.fingerprint != Protocol.of(content("handicap")).fingerprint
@@ -42,6 +43,23 @@ def test_every_source_reaches_the_plan_and_the_file(section, source):
         ({"handicap": {}}, "got None"),
         ({"handicap": {"from": "zero", "order": SIX}}, "handicaps from 'zero' have no key 'order'"),
         ({"handicap": {"from": "order", "order": [0, 1, 2]}}, "'m3' is missing"),
+        (
+            {"handicap": {"from": "order", "order": SIX, "shortlist": 7}},
+            "a shortlist of 7 is longer than the class of 6",
+        ),
+        (
+            {"handicap": {"from": "order", "order": SIX, "shortlist": 1}},
+            "shortlist must be a whole number of at least 2, got 1",
+        ),
+        (
+            {"handicap": {"from": "order", "order": SIX, "shortlist": 2.5}},
+            "shortlist must be a whole number of at least 2",
+        ),
+        ({"handicap": {"from": "exponentials", "shortlist": 3}}, "a shortlist is the beginning of a public order"),
+        (
+            {"handicap": {"from": "cover", "members": [1, 2], "shortlist": 2}},
+            "and handicaps come from cover: publish an order",
+        ),
         ({"handicap": {"from": "order"}}, "lists every hypothesis once"),
         ({"handicap": {"from": "values", "values": [0.0] * 5}}, "6 handicaps are needed, one a hypothesis, got 5"),
         (

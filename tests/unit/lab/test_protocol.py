@@ -394,7 +394,7 @@ def test_priors_reach_the_plan():
 def test_handicaps_reach_the_plan():
     made = {each["from"]: Protocol.of(content(handicap=each)) for each in HANDICAPS}
     assert {name: each.plan.source for name, each in made.items()} == {name: name for name in made}
-    assert made["cover"].plan.members(made["cover"].shared).tolist() == [0, 2]
+    assert made["cover"].plan.members.tolist() == [0, 2]
     for name in ("zero", "values"):
         assert not made[name].plan.terms(made[name].shared)[1].any()
     given = Protocol.of(content(handicap={"from": "values", "values": {f"m{n}": n / 32 for n in range(6)}}))

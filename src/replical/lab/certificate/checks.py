@@ -273,20 +273,26 @@ def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "the journal of a finished run holds at least one answer"
     if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
         return "the rounds are not numbered from 1"
-    most, error = protocol.plan.max_labels, body.get("answer_error")
+    error = body.get("answer_error")
+    if "budget" in labels and not protocol.plan.may_spend:
+        return f"{protocol.plan.learner} asks for as many labels as its plan says, and a budget of the lab's is told"
     spent = asked - (0 if error is None else error["labels"])  # measuring the error is no part of the budget
-    return None if most is None or spent <= most else f"more labels than the budget of {most}"
+    for most in (protocol.plan.max_labels, labels.get("budget")):
+        if most is not None and spent > most:
+            return f"more labels than the budget of {most}"
+    return None
 
 
 def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Could any items and labels have made these rounds?"""
     plan, n, items = protocol.plan, len(protocol.recipe.C), body["pool"]["items"]
-    choosing, measuring = split_rounds(body)
+    chosen, measuring = split_rounds(body)
+    choosing = [each for each in chosen if each["survivors"] > 1 or body["labels"].get("budget") is None]
     total = plan.measured(items)
-    for each in choosing:
-        if wrong := _check_round(each, plan, n, total):
+    for number, each in enumerate(chosen):
+        if wrong := _check_round(each, plan, n, total, alone=number >= len(choosing)):
             return f"round {each['round']}: {wrong}"
-    members = None if plan.infers else plan.members(protocol.shared)
+    members = None if plan.infers else plan.members
     first = n if members is None else len(members)
     if choosing and choosing[0]["survivors"] != first:
         return f"the first round begins with {choosing[0]['survivors']} hypotheses, and there are {first}"
@@ -298,11 +304,11 @@ def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     scanned = sum(each["scanned"] for each in body["rounds"])
     if scanned > plan.askable(items):
         return f"the rounds look at {scanned} items, of {items} only {plan.askable(items)} may be looked at"
-    return plan.check_rounds(choosing) or _check_measuring(plan, measuring, total)
+    return plan.check_rounds(chosen) or _check_measuring(plan, measuring, total)
 
 
 def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
-    """The rounds that chose the answer, and those after it that measured its error."""
+    """The rounds that chose the answer or sharpened its tolerance, and those after it that measured its error."""
     error, rounds = body.get("answer_error"), body["rounds"]
     if error is None or error["labels"] == 0:
         return rounds, ()
@@ -312,8 +318,8 @@ def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
     return rounds[:last], rounds[last:]
 
 
-def _check_round(each: Mapping[str, Any], plan: Plan, n: int, total: int) -> str | None:
-    """One round by itself."""
+def _check_round(each: Mapping[str, Any], plan: Plan, n: int, total: int, *, alone: bool) -> str | None:
+    """One round by itself; the answer may be `alone` where others are compared with it once more."""
     if len(each["disagreement"]) != 2 or each["disagreement"][1] != total:
         return f"disagreement is measured on {total} items"
     count = each["disagreement"][0]
@@ -325,7 +331,7 @@ def _check_round(each: Mapping[str, Any], plan: Plan, n: int, total: int) -> str
         return "more items are asked than looked at"
     if plan.asks_anywhere:
         return None
-    if each["survivors"] < 2 or count == 0:
+    if (each["survivors"] != 1 if alone else each["survivors"] < 2) or count == 0:
         return "items are asked where nobody disagrees"
     return "more items are asked than are disputed" if each["drawn"] > count and not plan.measuring else None
 

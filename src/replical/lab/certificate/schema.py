@@ -101,12 +101,13 @@ class Growth(Struct, forbid_unknown_fields=True):
 
 
 class Labels(Struct, forbid_unknown_fields=True):
-    """How many labels were asked, answered, skipped and corrected."""
+    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so."""
 
     asked: Count
     answered: Count
     skipped: Count
     corrected: Count
+    budget: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
 
 
 class Transcript(Struct, forbid_unknown_fields=True):

@@ -56,6 +56,7 @@ from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registrati
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_made
+from replical.lab.sessions.replay import Budgets
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.catalogue import find
@@ -255,7 +256,7 @@ class PoolChecks:
     @cached_property
     def whole(self) -> VersionSpace:
         """Who may be the answer, on these items."""
-        members, everybody = self.protocol.plan.members(self.protocol.shared), self.pool.version_space()
+        members, everybody = self.protocol.plan.members, self.pool.version_space()
         return everybody if members is None or self.protocol.plan.infers else everybody.restrict(members)
 
     @cached_property
@@ -326,7 +327,7 @@ def check_replay(
         if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
             return "this is the journal of another run: the certificate commits to another private seed"
         error = body.get("answer_error") or {"labels": 0}
-        sessions.append(Session(protocol, lab, journal, measure=error["labels"]))
+        sessions.append(Session(protocol, lab, journal, budgets=Budgets(body["labels"].get("budget"), error["labels"])))
         return (
             None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
         )

@@ -13,7 +13,7 @@ from replical.core.text import two_figures
 from replical.lab.journal.journal import Event, Journal
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
-CHANGES = frozenset(("skip", "undo", "correction", "measure"))  # events that change what was said before
+CHANGES = frozenset(("skip", "undo", "correction", "measure", "budget"))  # events that change what was said before
 VOTE = "vote"  # who gave a label that several people decided on
 
 
@@ -30,6 +30,7 @@ class Ledger:
     corrected: int = 0
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
     measure: int = 0  # labels to measure the answer's error with
+    budget: int | None = None  # labels that the lab wants to spend, neither fewer nor more
     estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
     lab: str | None = None  # its name
     people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
@@ -67,6 +68,8 @@ class Ledger:
         elif event.kind == "measure" and event.detail is not None:
             self.measure = max(self.measure, int(event.detail["labels"]))
             self.estimate = None  # it counted fewer
+        elif event.kind == "budget" and event.detail is not None:
+            self.budget, self.estimate = int(event.detail["labels"]), None
         elif event.kind == "estimate" and event.detail is not None:
             found = event.detail.get("labels")
             self.estimate = found if isinstance(found, int) else None

@@ -35,6 +35,7 @@ from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.learners.base import Course, Learner, State
 from replical.learners.measured import Measured
+from replical.learners.planning import learner_for
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
 
@@ -46,8 +47,7 @@ _STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeEr
 class Replay:
     """What a journal says, and the conversation with it of the `learner`.
 
-    After the answer so many labels are asked for as `measure` says, or the journal if that is None: with them the answer's
-    error is measured.
+    What the lab wants to spend the `budgets` say, or the journal where there are none.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Replay:
         *,
         secret: bytes,
         learner: Learner,
-        measure: int | None,
+        budgets: Budgets | None,
         note: Callable[[str], None],
     ) -> None:
         self._protocol, self._lab, self._journal = protocol, lab, journal
         self._secret, self._note = secret, note
-        self._learner, self._measure = learner, measure
+        self._learner, self._given = learner, budgets
         self.places = {each: number for number, each in enumerate(lab.ids)}
         self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
         self.ledger = Ledger()
@@ -120,12 +120,17 @@ class Replay:
     @property
     def learner(self) -> Learner:
         """Who asks."""
-        return measured(self._learner, self.measuring)
+        return self.budgets.of(self._learner)
 
     @property
     def measuring(self) -> int:
         """Labels to ask for after the answer is known."""
-        return self.ledger.measure if self._measure is None else self._measure
+        return self.budgets.measure
+
+    @property
+    def budgets(self) -> Budgets:
+        """What the lab wants to spend."""
+        return self._given or Budgets(self.ledger.budget, self.ledger.measure)
 
     def keep(self) -> None:
         """Keep a snapshot now and then, where the run remembers anything."""
@@ -221,9 +226,17 @@ class Replay:
         return Answers.unanimous(query, codes, self._kinds)
 
 
-def measured(learner: Learner, labels: int) -> Learner:
-    """A learner, and after it what measures the error of its answer with so many `labels`, if there are any."""
-    return Measured(learner, labels) if labels else learner
+class Budgets(NamedTuple):
+    """Labels that a lab wants to spend, None where the plan decides; and those to measure the answer's error with."""
+
+    choose: int | None = None
+    measure: int = 0
+
+    def of(self, learner: Learner) -> Learner:
+        """The `learner` with these, and after it what measures the error of its answer."""
+        if self.choose is not None:
+            learner = learner_for(learner.plan.spending(self.choose))
+        return Measured(learner, self.measure) if self.measure else learner
 
 
 SCHEMA = "replical.snapshot/1"

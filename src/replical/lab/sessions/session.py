@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from replical.classes.base import Label
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadJournal, BadLabel
+from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.replay import Replay, measured
+from replical.lab.sessions.replay import Budgets, Replay
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
@@ -22,12 +22,13 @@ from replical.pools.query import Query
 
 
 class LabelCounts(TypedDict):
-    """How many labels were asked, answered, skipped and corrected."""
+    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so."""
 
     asked: int
     answered: int
     skipped: int
     corrected: int
+    budget: NotRequired[int]
 
 
 class Session:
@@ -43,8 +44,8 @@ class Session:
         A new journal is bound to protocol and pool; an old one must belong to them.
     annotator
         Who labels, if nothing else is said.
-    measure
-        Labels to ask for after the answer is known, to measure how often it errs; as many as the journal says if left out.
+    budgets
+        Labels that the lab wants to spend, and those to measure the answer's error with; what the journal says if left out.
     note
         Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
 
@@ -90,15 +91,15 @@ class Session:
         journal: Journal,
         *,
         annotator: str | None = None,
-        measure: int | None = None,
+        budgets: Budgets | None = None,
         note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.protocol, self.journal = protocol, journal
-        self._annotator, self._measure = annotator, measure
+        self._annotator, self._budgets = annotator, budgets
         learner = protocol.learner
-        self.secret, self.lab = bind(protocol, lab, journal, measured(learner, measure or 0), note)
+        self.secret, self.lab = bind(protocol, lab, journal, (budgets or Budgets()).of(learner), note)
         self.replay = Replay(
-            protocol, self.lab, journal, secret=self.secret, learner=learner, measure=measure, note=note
+            protocol, self.lab, journal, secret=self.secret, learner=learner, budgets=budgets, note=note
         )
         self.replay.hear()
         self.fresh = not self.ledger.asked
@@ -140,7 +141,7 @@ class Session:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
         if self.protocol.binding or not self.ledger.results or self.ledger.changed or self.ledger.grown:
             return  # the budget of a confirmation may be raised
-        was, more = self.ledger.results[-1], query is not None and self._measure is None
+        was, more = self.ledger.results[-1], query is not None and self._budgets is None
         if more or (query is None and was != self.result.conclusion):
             now = "asks for more labels" if more else f"comes to hypothesis {self.result.conclusion}"
             raise BadJournal(
@@ -185,8 +186,15 @@ class Session:
     def counts(self) -> LabelCounts:
         """How many labels were asked, answered, skipped and corrected."""
         labels, skipped = self.used_labels
-        corrected = self.ledger.corrected
-        return {"asked": self.course.asked, "answered": len(labels), "skipped": len(skipped), "corrected": corrected}
+        counts: LabelCounts = {
+            "asked": self.course.asked,
+            "answered": len(labels),
+            "skipped": len(skipped),
+            "corrected": self.ledger.corrected,
+        }
+        if self.replay.budgets.choose is not None:
+            counts["budget"] = self.replay.budgets.choose
+        return counts
 
     @property
     def used_labels(self) -> tuple[dict[str, int], set[str]]:
@@ -211,8 +219,8 @@ class Session:
 
     @property
     def budget(self) -> int | None:
-        """The most labels the run may ask for, where the protocol says so."""
-        return self.learner.plan.max_labels
+        """The most labels the run may ask for, where the protocol or the lab says so."""
+        return getattr(self.learner.plan, "budget", self.learner.plan.max_labels)
 
     def measure(self, labels: int) -> None:
         """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
@@ -227,6 +235,26 @@ class Session:
         Measured(self.protocol.learner, labels)
         if labels > self.ledger.measure:
             self._record([Event(kind="measure", detail={"labels": labels})])
+
+    def spend(self, labels: int) -> None:
+        """Ask for so many `labels` in all, neither fewer nor more; the journal remembers what was said last.
+
+        Where the first of a public order is proven before, the others sharpen its tolerance.
+
+        Raises
+        ------
+        PlanMismatch
+            If the learner asks for as many labels as its plan says.
+        ValueOutOfRange
+            If it is no whole number of at least 1.
+        """
+        if isinstance(labels, bool) or not isinstance(labels, int) or labels < 1:
+            raise ValueOutOfRange(
+                f"a lab spends at least 1 label, got until_budget = {labels!r}: give a number like 200"
+            )
+        self.protocol.plan.spending(labels)
+        if labels != self.ledger.budget:
+            self._record([Event(kind="budget", detail={"labels": labels})])
 
     def sign(self, name: str) -> None:
         """Give the lab its `name`, once and for all: certificates carry it.

@@ -24,6 +24,7 @@ from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import (
     DIGITS,
+    FINEST,
     LABELLED,
     MOST_COUNTED,
     PROVEN,
@@ -119,10 +120,10 @@ class HandicapFamily(Family):
         f = plan.favourite
         if f is None or any(part["counts"] is None for part in parts):
             return None
-        accounts = Accounts(plan.n, plan.differences)
+        accounts = Accounts(len(plan.candidates), plan.differences)
         for part in parts:
             accounts.counts += np.array(part["counts"], dtype=np.int64).T
-        return tolerance_of(plan, accounts, f), f
+        return up(tolerance_of(plan, accounts, f)), f
 
     def items_alike(self, plan: Plan, parts: Sequence[Mapping[str, Any]], members: Sequence[int]) -> int | None:
         """Of the first of an order and one other it is told."""
@@ -130,27 +131,29 @@ class HandicapFamily(Family):
         if len(members) != 2 or plan.favourite not in members or any(part["counts"] is None for part in parts):
             return None
         other = members[1] if members[0] == plan.favourite else members[0]
-        rows = [part["counts"][other] for part in parts]
+        rows = [part["counts"][int(np.searchsorted(plan.candidates, other))] for part in parts]
         return None if any(any(row[1:]) for row in rows) else sum(row[0] for row in rows)
 
     def facts(self, claim: Claim) -> dict[str, str]:
         """Who is left, at which level, and how good the answer is."""
         part, survivors = claim.part, count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
+        among = claim.plan.among
         facts = {
-            "ideal answer": "the hypothesis with the smallest error plus public handicap",
+            "ideal answer": f"the hypothesis{among} with the smallest error plus public handicap",
             "survivors": f"{survivors}, proven to contain the ideal answer",
             "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
             "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
         }
         if part["tolerance"] is not None and part["tolerance"] < 1:
             facts["tolerance"] = (
-                f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the best, at level "
-                f"{part['beta']:g}"
+                f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the "
+                f"best{among}, at level {part['beta']:g}"
             )
         if part["excess_upper"] is not None:
             plain = claim.protocol.recipe.losses is None
             facts["excess error" if plain else "excess loss, in costliest errors"] = (
-                f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
+                f"at most {at_most(part['excess_upper'], 4)} more than the best{among}, at level "
+                f"{round_up_to(2 * part['beta'], 3)}"
             )
         return facts | error_facts(claim.body["answer_error"])
 
@@ -159,9 +162,9 @@ class HandicapFamily(Family):
         proof = result.proof
         if result.measured is not None or not isinstance(proof, HandicapProof):
             return super().error_words(result, protocol)
-        more, most = reference_words(protocol), proof.excess_upper
+        most, none = proof.excess_upper, f"no more than the best{protocol.plan.among} on these labels"
         estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
-        told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
+        told = f"about {about(estimate)} {reference_words(protocol)}" if estimate else none
         bound = ", an estimate without a bound"
         if most is not None:
             bound = f", {confidence(min(1.0, 2 * proof.beta))} interval 0 to {at_most(most, 4)}"
@@ -179,8 +182,9 @@ class HandicapFamily(Family):
         noiseless = ", if some hypothesis makes no error" if plan.infers else ""
         whose = "candidate" if protocol.recipe.models else "hypothesis"
         return (
-            f"Certified: this is the {whose} with the smallest error plus handicap. The chance that {two_of(proof.labs)} "
-            f"are both certified and have different answers is at most {at_most(proof.rho_proven)}{noiseless}."
+            f"Certified: this is the {whose}{plan.among} with the smallest error plus handicap. The chance that "
+            f"{two_of(proof.labs)} are both certified and have different answers is at most {at_most(proof.rho_proven)}"
+            f"{noiseless}."
         )
 
     def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
@@ -189,8 +193,8 @@ class HandicapFamily(Family):
         assert isinstance(proof, HandicapProof), "that of such a run"
         names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
         yield (
-            f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus handicap, except with "
-            f"probability {at_most(proof.beta)}."
+            f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus "
+            f"handicap{protocol.plan.among}, except with probability {at_most(proof.beta)}."
         )
         yield (
             f"{count(proof.scanned, 'item')} {plural(proof.scanned, 'was', 'were')} looked at, labels were asked for "
@@ -201,6 +205,20 @@ class HandicapFamily(Family):
             yield f"The level asked for is {proof.beta:.3g}, and {doubt} proven."
         elif told := _tolerance_words(proof, protocol):
             yield told.strip()
+
+    def remarks(self, protocol: Published) -> Iterator[str]:
+        """Who is no candidate."""
+        plan = _plan(protocol)
+        if plan.members is not None and plan.source == "cover":
+            yield (
+                f"The candidates are a cover of the class, {len(plan.members):,} of it: every other hypothesis differs from "
+                "one of them on few public items. All have the handicap 0, so two that never differ in a lab are both left."
+            )
+        elif plan.members is not None:
+            yield (
+                f"A shortlist: only the first {len(plan.members):,} of the public order are candidates. The answer errs at "
+                f"most {float(plan.epsilon):g} more than the best of these; the best of all {plan.n:,} may err less."
+            )
 
 
 FAMILY = HandicapFamily()
@@ -217,13 +235,13 @@ def _tolerance_words(proof: HandicapProof, protocol: Published) -> str:
     word = "too" if proof.certified else "all the same"
     return (
         f" Proven {word}: {first}, the first of the public order, errs at most {at_most(proof.tolerance, 4)} more than the "
-        f"best (confidence {confidence(proof.beta)})."
+        f"best{plan.among} (confidence {confidence(proof.beta)})."
     )
 
 
-def _plan(claim: Claim) -> HandicapPlan:
-    assert isinstance(claim.plan, HandicapPlan), "asked of such runs only"
-    return claim.plan
+def _plan(asked: Claim | Published) -> HandicapPlan:
+    assert isinstance(asked.plan, HandicapPlan), "asked of such runs only"
+    return asked.plan
 
 
 def _levels(claim: Claim) -> str | None:
@@ -240,9 +258,8 @@ def _levels(claim: Claim) -> str | None:
         return f"with {body['survivors']['count']} survivors the level reached lies between {least:g} and {most:g}"
     if doubt not in (beta, min(1.0, beta + _STEP)) and round(doubt * DIGITS) / DIGITS != doubt:
         return "the level reached has more than six digits"
-    members = plan.members(claim.shared)
-    if members is not None and not np.isin(claim.survivors, members).all():
-        return "a survivor is no member of the cover"
+    if plan.members is not None and not np.isin(claim.survivors, plan.members).all():
+        return f"a survivor is none{plan.among}"
     told = (body["certified"], body["rho_proven"])
     return same(told, (certified, min(1.0, plan.integer("labs") * doubt)))
 
@@ -253,8 +270,15 @@ def _counts(claim: Claim) -> str | None:
     error, items = body["answer_error"] or {"labels": 0, "skipped": 0}, body["pool"]["items"]
     if wrong := check_scan(claim, part["skipped"], more=error["labels"], unlabelled=error["skipped"]):
         return wrong
-    if body["survivors"]["count"] > 1 and plan.opens(part["asked"]) > 0 and part["scanned"] < items:
-        return "several survive, and yet the run ended before pool and budget were used up"
+    if body["labels"].get("budget") is not None:
+        plan = plan.spending(body["labels"].get("budget"))
+    alone, several = plan.sharpens and claim.survivors.tolist() == [plan.favourite], body["survivors"]["count"] > 1
+    if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
+        return "items are asked although one is left"
+    goes_on = several or (alone and part["tolerance"] > up(FINEST))
+    if goes_on and plan.opens(part["asked"]) > 0 and part["scanned"] < items:
+        left = "several survive" if several else "there is more to prove"
+        return f"{left}, and yet the run ended before pool and budget were used up"
     return None
 
 
@@ -306,29 +330,34 @@ def _tolerance(claim: Claim) -> str | None:
     f, counts = plan.favourite, part["counts"]
     if f is None:
         return same((part["tolerance"], counts), (None, None))
-    if plan.n > MOST_COUNTED:
+    if len(plan.candidates) > MOST_COUNTED:
         return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
     if wrong := _check_rows(claim, plan, counts, f):
         return wrong
-    accounts = Accounts(plan.n, plan.differences)
+    accounts = Accounts(len(plan.candidates), plan.differences)
     accounts.counts[:] = np.array(counts, dtype=np.int64).T
-    return same(part["tolerance"], tolerance_of(plan, accounts, f))
+    return same(part["tolerance"], up(tolerance_of(plan, accounts, f)))
 
 
 def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | None:
     part, width = claim.part, len(plan.values)
     rows = counts if isinstance(counts, list) else []
-    if len(rows) != plan.n or any(len(row) != width or not all(map(is_count, row)) for row in rows):
-        return f"there are {plan.n} candidates, with {width} counts each"
+    survives, first = np.isin(plan.candidates, claim.survivors), int(np.searchsorted(plan.candidates, f))
+    if len(rows) != len(survives) or any(len(row) != width or not all(map(is_count, row)) for row in rows):
+        return f"there are {len(survives)} candidates, with {width} counts each"
     table = np.array(rows, dtype=np.int64)
     compared, spoke = table.sum(axis=1), table[:, 1:].sum(axis=1)
     if compared.max() > part["scanned"] or spoke.max() > (part["scanned"] if plan.noiseless else part["asked"]):
         return "more items are counted than were looked at or labelled"
-    if spoke[f]:
+    if spoke[first]:
         return "nobody differs from itself"
-    if f in claim.survivors and (compared[claim.survivors] != part["scanned"]).any():
+    if f in claim.survivors and (compared[survives] != part["scanned"]).any():
         return "survivors were compared on every item"
-    return None if compared.max() == compared[f] else "somebody was compared on more items than the first of the order"
+    return (
+        "somebody was compared on more items than the first of the order"
+        if (compared > compared[first]).any()
+        else None
+    )
 
 
 def _bounds(claim: Claim) -> str | None:

@@ -10,6 +10,12 @@ handicap: a constant of the distribution and of what is public. A lab drops, by 
       everyone else in S bets that m errs more than itself, by the difference of their handicaps at least
       whoever's wealth has reached 1/β leaves S: if it were ideal that would hardly ever happen
 
+A lab that has labels to spend goes on, once the first f of a public order is the only one left:
+
+    repeat until the pool or the budget ends:
+      T <- f, and whoever is not yet proven to be within .7 of the tolerance of it
+      scan to the next item on which T is not unanimous, ask it, and note how f and the others of T differ in loss
+
 Claim: whatever the noise, the pool, the budget and the stop, S holds the ideal answer at every moment, except with
 probability β; so K labs that are certified differ with probability at most Kβ ≤ ρ, and err(I) ≤ ν+ε.
 Reference: ours, Theorem H (docs/claims/handicap.md).
@@ -17,7 +23,7 @@ Reference: ours, Theorem H (docs/claims/handicap.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,6 +132,14 @@ class Handicap:
             bets.keep(stays)
             history.keep(stays)
             m = bets.lead(m, plan.patience(int(S.indices[m])))
+        while history.sharpens and plan.opens(asked):
+            T, place = history.rivals(), blocks.place
+            query = blocks.next(T, plan.opens(asked), idle=plan.integer("idle"))
+            if query.scanned == 0:
+                break
+            answers = (yield replace(query, survivors=S.size)) if query.total else None
+            asked += query.total
+            history.compare(T, labels.hear(query, answers))
         proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe)
         return Result(
             hypothesis=int(S.indices[m]),

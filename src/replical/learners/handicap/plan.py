@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -123,10 +123,37 @@ class HandicapPlan(BettingPlan):
         Does some hypothesis make no error, so that labels can be inferred?
     handicaps
         Where handicaps come from; None: from the prior, or from the string where nobody is preferred.
+    until
+        Labels that a lab wants to spend, neither fewer nor more: once its answer is proven they sharpen the tolerance of the
+        first of a public order. None to stop as soon as the answer is proven.
     """
 
     noiseless: bool
     handicaps: Handicaps | None = None
+    until: int | None = None
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels a run may ask for: the protocol's budget, or the lab's own."""
+        return min((each for each in (self.max_labels, self.until) if each is not None), default=None)
+
+    def opens(self, asked: int) -> int:
+        """How many items to ask next: a batch, or what is left of the budget."""
+        return self.batch if self.budget is None else max(0, min(self.batch, self.budget - asked))
+
+    @property
+    def sharpens(self) -> bool:
+        """Does a run go on when the first of a public order is proven, to say more sharply how good it is?"""
+        return self.until is not None and self.favourite is not None and not self.noiseless
+
+    @property
+    def may_spend(self) -> bool:
+        """Whenever a run stops, what it says is proven."""
+        return True
+
+    def spending(self, labels: int) -> Self:
+        """The same plan, for a lab that wants to spend so many `labels`."""
+        return replace(self, until=labels)
 
     @property
     def source(self) -> Source:
@@ -137,18 +164,35 @@ class HandicapPlan(BettingPlan):
 
     def terms(self, shared: SharedRandomness) -> tuple[Indices, Indices, Indices]:
         """The candidates, ascending, their handicaps in units of 2⁻⁴⁰, and their places where scores are equal."""
-        every = np.arange(self.n, dtype=np.int64)
-        members = self.members(shared)
-        if members is not None:
-            return members, np.zeros(len(members), dtype=np.int64), members
+        candidates = self.candidates
+        if self.source == "cover":
+            return candidates, np.zeros(len(candidates), dtype=np.int64), candidates
         if self.source == "order":
             assert self.prior.places is not None, "a strict order has places"
-            return every, by_order(self.prior.places, self.threshold(shared)), self.prior.places
-        return every, self._units(shared), every
+            places = self.prior.places[candidates]
+            return candidates, by_order(places, self.threshold(shared)), places
+        return candidates, self._units(shared), candidates
 
-    def members(self, shared: SharedRandomness) -> Indices | None:
-        """The members of a cover, ascending; None where every hypothesis is a candidate."""
-        return self.handicaps.values if self.handicaps is not None and self.handicaps.source == "cover" else None
+    @cached_property
+    def candidates(self) -> Indices:
+        """Who may be the answer, ascending."""
+        members = self.members
+        return np.arange(self.n, dtype=np.int64) if members is None else members
+
+    @property
+    def members(self) -> Indices | None:
+        """The members of a cover or of a shortlist, ascending; None where every hypothesis is a candidate."""
+        if self.source == "cover" and self.handicaps is not None:
+            return self.handicaps.values
+        if "shortlist" not in self or self.prior.places is None:
+            return None
+        return np.flatnonzero(self.prior.places < self.integer("shortlist"))
+
+    @property
+    def among(self) -> str:
+        """Of whom the answer is one and errors are compared, where that is not everybody in the class."""
+        kind = "cover" if self.source == "cover" else "shortlist"
+        return "" if self.members is None else f" of the {kind} of {len(self.members):,}"
 
     def _units(self, shared: SharedRandomness) -> Indices:
         if self.handicaps is not None:
@@ -235,14 +279,19 @@ def handicap(task: Task) -> HandicapPlan:
         ),
         Number(name="patience", value=2, source="errors plus handicap by which a favourite outlasts a better one"),
         Number(name="loyalty", value=4, source="the same for the first of a public order"),
+        Number(
+            name="gate", value=Fraction(7, 10), source="of the tolerance: who is nearer is not compared to sharpen it"
+        ),
         Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
     )
+    shortlist = "given: so many of the public order, from the first on, are the candidates"
+    more = () if task.shortlist is None else (Number(name="shortlist", value=task.shortlist, source=shortlist),)
     return HandicapPlan(
         learner="handicap",
         name="tight",
         n=task.n,
         epsilon=fraction(task.epsilon),
-        numbers=numbers,
+        numbers=(*numbers, *more),
         batch=task.batch,
         noiseless=task.noiseless,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from math import ceil, floor, log, log10
 
 import numpy as np
@@ -36,7 +37,7 @@ MOST_COUNTED = 10_000  # candidates whose counts are told
 _NAMED = 3  # of survivors that nothing tells apart
 STEPS = 64  # of [0, ε] for excess_upper
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
-_FINEST = Decimal("0.001")
+FINEST = Decimal("0.001")
 _MOST = 10**7  # items beyond which nobody goes
 
 
@@ -128,6 +129,7 @@ class History:
         self.columns = np.arange(S.size)  # of S, among all candidates
         self._left = np.zeros(S.size, dtype=np.int64)  # blocks that each has seen who left S
         self._first = Accounts(S.size, plan.differences)  # of the first of a public order
+        self._rivals: VersionSpace | None = None
 
     def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
         """A block in which S was compared."""
@@ -136,11 +138,40 @@ class History:
         if f is not None and f in S.indices:
             self._first.add(self.columns, int(np.searchsorted(S.indices, f)), block)
 
+    @property
+    def sharpens(self) -> bool:
+        """Is the first of a public order the only one left, and is there more to prove of it?"""
+        f, left = self._plan.favourite, self.whole.indices[self.columns]
+        return self._plan.sharpens and left.tolist() == [f] and self._tolerance > FINEST
+
+    def rivals(self) -> VersionSpace:
+        """The first of a public order, and all who are not yet proven to be within .7 of the tolerance of it."""
+        with decimals():
+            near = self._first.reach(decimal(self._plan["gate"]) * self._tolerance, self._enough)
+        near[self.columns] = False
+        members = self.whole.indices[~near]
+        if self._rivals is None or not np.array_equal(members, self._rivals.indices):
+            self._rivals = self.whole.restrict(members)
+        return self._rivals
+
+    def compare(self, T: VersionSpace, observation: Observation) -> None:
+        """A block in which the first of a public order was compared with the others of `T`."""
+        self._blocks.append(observation)
+        f, columns = self._plan.favourite, np.searchsorted(self.whole.indices, T.indices)
+        assert f is not None, "only an order has a first"
+        block = Block.of(T, observation, self._plan.losses)
+        self._first.add(columns, int(np.searchsorted(T.indices, f)), block)
+
     def keep(self, mask: Mask) -> None:
         """Go on with those marked alone."""
         if not mask.all():
             self._left[self.columns[~mask]] = len(self._blocks)
             self.columns = self.columns[mask]
+
+    @property
+    def scanned(self) -> int:
+        """Items so far."""
+        return sum(block.scanned for block in self._blocks)
 
     @property
     def _last(self) -> Indices:
@@ -217,7 +248,8 @@ class History:
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
         plan, whole = self._plan, self.whole
-        accounts, kinds = self.against(h, np.arange(whole.size)).kinds()
+        every = self._first if h == plan.favourite else self.against(h, np.arange(whole.size))
+        accounts, kinds = every.kinds()
         gaps = np.zeros(accounts.size, dtype=np.int64)
         behind = units - units[np.searchsorted(whole.indices, h)]
         np.maximum.at(gaps, kinds, behind)  # of those with equal accounts whoever is farthest behind decides
@@ -232,8 +264,12 @@ class History:
 
     def tolerance(self) -> float | None:
         """U: the first of a public order is proven to be within so much of the best; None without an order."""
-        f = self._plan.favourite
-        return None if f is None else tolerance_of(self._plan, self._first, f)
+        return None if self._plan.favourite is None else up(self._tolerance)
+
+    @property
+    def _tolerance(self) -> Decimal:
+        assert self._plan.favourite is not None, "only an order has a first"
+        return tolerance_of(self._plan, self._first, self._plan.favourite)
 
     @property
     def counts(self) -> tuple[tuple[int, ...], ...] | None:
@@ -247,14 +283,20 @@ class History:
         return 1 / decimal(self._plan["beta"])
 
 
-def tolerance_of(plan: HandicapPlan, accounts: Accounts, f: int) -> float:
+def tolerance_of(plan: HandicapPlan, accounts: Accounts, f: int) -> Decimal:
     """U: the least x on a grid of 5% steps at which the bets of all but `f`, the first of a public order, hold 1/β."""
-    others = np.arange(accounts.counts.shape[1]) != f
+    others = plan.candidates != f
     with decimals():
-        grid, enough = [_FINEST], 1 / decimal(plan["beta"])
-        while grid[-1] < 1:
-            grid.append(min(grid[-1] * _RATIO, Decimal(1)))
-        return up(grid[_first(lambda k: bool(accounts.reach(grid[k], enough)[others].all()), len(grid) - 1)])
+        grid, enough = _grid(), 1 / decimal(plan["beta"])
+        return grid[_first(lambda k: bool(accounts.reach(grid[k], enough)[others].all()), len(grid) - 1)]
+
+
+@cache
+def _grid() -> tuple[Decimal, ...]:
+    grid = [FINEST]
+    while grid[-1] < 1:
+        grid.append(min(grid[-1] * _RATIO, Decimal(1)))
+    return tuple(grid)
 
 
 def _first(holds: Callable[[int], bool], last: int) -> int:
@@ -296,9 +338,9 @@ def conclude(
         labs=plan.integer("labs"),
         survivors=S.size,
         asked=asked,
-        scanned=bets.scanned,
+        scanned=history.scanned,
         skipped=blocks.unlabelled,
-        labels_left=None if items is None else ceil(items * asked / max(bets.scanned, 1)),
+        labels_left=None if items is None else ceil(items * asked / max(history.scanned, 1)),
         items_left=items,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
@@ -362,8 +404,8 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None, alik
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    spent = plan.max_labels is not None and proof.asked >= plan.max_labels
-    end = f"the budget of {plan.max_labels} labels was spent" if spent else "the pool was used up"
+    spent = plan.budget is not None and proof.asked >= plan.budget
+    end = f"the budget of {plan.budget} labels was spent" if spent else "the pool was used up"
     ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
     if left is not None and proof.items_left is not None and proof.items_left > left:
         ways.append(f"{'' if ways else 'roughly '}{proof.items_left - left:,} more items")
