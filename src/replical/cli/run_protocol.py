@@ -404,7 +404,7 @@ def _say_result(
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
     most = session.budget
-    spent = most is not None and result.labels - measured >= most and not result.stopped
+    spent = most is not None and result.labels - measured >= most - session.measuring and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "rho_proven", "conditions"]
         keys += [key for key in ("proof", "answer_error") if key in body]

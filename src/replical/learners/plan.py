@@ -150,6 +150,11 @@ class Plan:
         raise NotImplementedError
 
     @property
+    def budget(self) -> int | None:
+        """The most labels a run asks for, where the protocol or the lab says so."""
+        return self.max_labels
+
+    @property
     def may_spend(self) -> bool:
         """May a lab say how many labels it wants to spend?"""
         return False

@@ -220,7 +220,8 @@ class Session:
     @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol or the lab says so."""
-        return getattr(self.learner.plan, "budget", self.learner.plan.max_labels)
+        most = self.replay.budgets._replace(measure=0).of(self.protocol.learner).plan.budget
+        return None if most is None else most + self.replay.measuring
 
     def measure(self, labels: int) -> None:
         """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
