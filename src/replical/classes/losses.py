@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Label
 from replical.core.exact import fraction
-from replical.errors import BadProtocol
+from replical.errors import BadLabel, BadProtocol
 
 Costs = NDArray[np.int64]
 
@@ -121,6 +121,13 @@ class Losses:
         wrong = f"a wrong answer costs {', '.join(each)}".replace("where it is", "where the label is", 1)
         price = f"; to abstain costs {self.costs[0][-1] / self.unit:.4g}" if self.abstains else ""
         return f"Losses instead of errors, 1 is the costliest error: {wrong}{price}."
+
+    def row(self, label: int) -> Costs:
+        """What each prediction costs at the `label` of this code."""
+        if label >= self.labels:
+            raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
+        costs: Costs = self.table[label]
+        return costs
 
     @cached_property
     def table(self) -> Costs:

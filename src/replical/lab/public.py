@@ -51,7 +51,7 @@ class PublicSample:
         if (losses := self.items.recipe.losses) is not None:
             hypotheses, lost = np.arange(len(C), dtype=np.int64), np.zeros(len(C), dtype=np.int64)
             for item, label in enumerate(self.labels.tolist()):
-                lost += losses.table[label][C.codes(self.items.items[item : item + 1], hypotheses)[:, 0]]
+                lost += losses.row(label)[C.codes(self.items.items[item : item + 1], hypotheses)[:, 0]]
             return lost
         counts = np.zeros((len(self), len(C.labels)), dtype=np.int64)
         counts[everything, self.labels] = 1

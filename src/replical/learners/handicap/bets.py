@@ -17,10 +17,10 @@ from replical.bounds.betting import Bets as FixedBets
 from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
-from replical.errors import BadLabel
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, exact_values
+from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
 
 Floats = NDArray[np.float64]
@@ -37,16 +37,28 @@ class Observation:
     ----------
     scanned
         Items, disputed or not.
-    items, codes
-        Disputed ones whose labels are known, and their labels.
+    items, answers
+        Disputed ones whose labels are known, and for each the code of its label; where losses are not errors, what each
+        prediction costs there.
     unknown
         Disputed ones that nobody can label, and that are held against the favourite.
     """
 
     scanned: int
     items: Indices
-    codes: Indices
+    answers: Indices
     unknown: Indices
+
+    @classmethod
+    def of(cls, query: Query, answers: Answers | None, losses: Losses | None) -> Observation:
+        """What was answered; what nobody can label tells nobody apart."""
+        none = query.items[:0]
+        if answers is None:
+            return cls(scanned=query.scanned, items=none, answers=none, unknown=none)
+        told = np.argmax(answers.counts, axis=1)
+        if losses is not None:
+            told = np.array([losses.row(code) for code in told.tolist()], dtype=np.int64)
+        return cls(scanned=query.scanned, items=answers.items, answers=told, unknown=none)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,17 +80,15 @@ class Block:
     disputed: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, S: VersionSpace, observation: Observation, losses: Losses | None) -> Block:
+    def of(cls, S: VersionSpace, observation: Observation) -> Block:
         """What members of S lost."""
-        if losses is not None and (observation.codes >= losses.labels).any():
-            raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
         says = [S.predictions.codes_of_item(item, S.indices) for item in observation.items.tolist()]
+        plain = observation.answers.ndim == 1
         lost = [
-            (said != code) if losses is None else losses.table[code][said]
-            for said, code in zip(says, observation.codes.tolist(), strict=True)
+            (said != answer) if plain else answer[said] for said, answer in zip(says, observation.answers, strict=True)
         ]
         unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
-        kind: type[np.signedinteger] = np.int8 if losses is None else np.int32
+        kind: type[np.signedinteger] = np.int8 if plain else np.int32
         return cls(
             scanned=observation.scanned,
             losses=np.array(lost, dtype=kind).reshape(-1, S.size),

@@ -36,7 +36,7 @@ from replical.learners.parameters import PARAMETERS
 from replical.learners.plan import Condition, Number
 from replical.learners.result import Result, Verdict
 from replical.pools.pool import AnyPool
-from replical.pools.query import Answers, Labels, Query
+from replical.pools.query import Labels
 
 _UNUSED = SharedRandomness("a confirmation shares nothing")
 
@@ -204,7 +204,7 @@ class Confirm:
             asked, scanned = asked + query.total, scanned + query.scanned
             query = replace(query, survivors=int(copies[S.indices].sum()))
             answers = (yield query) if query.total else None
-            wagers.settle(S.indices, m, o, Block.of(S, _observation(query, answers), plan.losses))
+            wagers.settle(S.indices, m, o, Block.of(S, Observation.of(query, answers, plan.losses)))
             S = S.keep((S.indices == m) | ~wagers.won(S.indices))
         left = np.repeat(np.isin(others[starts], rivals), copies[others[starts]])
         V = whole.keep(np.insert(left, m, True))
@@ -237,16 +237,6 @@ def _starts(predictions: Predictions, others: Indices) -> Indices:
     if isinstance(predictions, LinePredictions):
         return predictions.starts(others)
     return np.arange(len(others))
-
-
-def _observation(query: Query, answers: Answers | None) -> Observation:
-    """The labels heard; what nobody can label tells nobody apart."""
-    none = query.items[:0]
-    if answers is None:
-        return Observation(scanned=query.scanned, items=none, codes=none, unknown=none)
-    return Observation(
-        scanned=query.scanned, items=answers.items, codes=np.argmax(answers.counts, axis=1), unknown=none
-    )
 
 
 class Wagers:

@@ -122,7 +122,7 @@ class Handicap:
             answers = (yield query) if query.total else None
             asked += query.total
             observation = labels.hear(query, answers)
-            block = Block.of(S, observation, plan.losses)
+            block = Block.of(S, observation)
             bets.settle(m, block)
             history.add(S, block, observation)
             stays = bets.mean < plan.leaves_at
@@ -190,6 +190,7 @@ class Labels:
 
     def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
         self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
+        self._losses = plan.losses
 
     def arrays(self) -> State:
         """What is known beside the answers themselves."""
@@ -206,13 +207,11 @@ class Labels:
         Where labels may be wrong, what nobody can label tells nobody apart. Where they are not, such an item may be inferred
         in another run, so here it is held against the favourite.
         """
-        items, codes = query.items[:0], query.items[:0]
-        if answers is not None:
-            items, codes = answers.items, np.argmax(answers.counts, axis=1)
+        asked = Observation.of(query, answers, self._losses)
         if self.V is None:
-            return Observation(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled[:0])
+            return asked
         inferred = self.V.predictions.codes(int(self.V.indices[0]), query.known).astype(np.int64)
         if answers is not None:
             self.V = self.V.keep(self.V.errors(answers) == 0)
-        items, codes = np.concatenate([items, query.known]), np.concatenate([codes, inferred])
-        return Observation(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled)
+        items, codes = np.concatenate([asked.items, query.known]), np.concatenate([asked.answers, inferred])
+        return Observation(scanned=query.scanned, items=items, answers=codes, unknown=query.unlabelled)

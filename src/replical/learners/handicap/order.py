@@ -120,7 +120,7 @@ class Inquiry:
         if code is None:
             return
         said = self.predictions.codes_of_item(item, self._everyone)
-        self.lost += (said != code) if self.losses is None else self.losses.table[code][said]
+        self.lost += (said != code) if self.losses is None else self.losses.row(code)[said]
         self._labels += 1
 
     def rows(self) -> Iterator[int]:

@@ -159,7 +159,7 @@ class History:
         self._blocks.append(observation)
         f, columns = self._plan.favourite, np.searchsorted(self.whole.indices, T.indices)
         assert f is not None, "only an order has a first"
-        block = Block.of(T, observation, self._plan.losses)
+        block = Block.of(T, observation)
         self._first.add(columns, int(np.searchsorted(T.indices, f)), block)
 
     def keep(self, mask: Mask) -> None:
@@ -184,10 +184,7 @@ class History:
         """Everything a run needs to go on later: blocks one after another, with how long each is."""
         blocks = self._blocks
         sizes = [(observation.scanned, len(observation.items), len(observation.unknown)) for observation in blocks]
-        parts = {
-            name: np.concatenate([np.zeros(0, dtype=np.int64), *(getattr(observation, name) for observation in blocks)])
-            for name in ("items", "codes", "unknown")
-        }
+        parts = {name: _joined([getattr(each, name) for each in blocks]) for name in ("items", "answers", "unknown")}
         return {
             "blocks": np.array(sizes, dtype=np.int64).reshape(-1, 3),
             "last": self._last,
@@ -198,14 +195,14 @@ class History:
         """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
         blocks = kept["blocks"]
         scanned, labelled, unknown = check_array(blocks, (len(blocks), 3), np.int64).T.tolist()
-        items, codes = (
-            np.split(check_array(kept[name], (sum(labelled),), np.int64), np.cumsum(labelled))
-            for name in ("items", "codes")
+        items, answers = (
+            np.split(check_array(kept[name], (sum(labelled), *kept[name].shape[1:]), np.int64), np.cumsum(labelled))
+            for name in ("items", "answers")
         )
         unlabelled = np.split(check_array(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
         self._blocks = [
-            Observation(scanned=count, items=some, codes=labels, unknown=others)
-            for count, some, labels, others in zip(scanned, items[:-1], codes[:-1], unlabelled[:-1], strict=True)
+            Observation(scanned=count, items=some, answers=labels, unknown=others)
+            for count, some, labels, others in zip(scanned, items[:-1], answers[:-1], unlabelled[:-1], strict=True)
         ]
         self._left = check_array(kept["last"], self._left.shape, np.int64).copy()
         self.columns = self.columns[mask]
@@ -219,10 +216,10 @@ class History:
             for number, observation in enumerate(self._blocks, 1):
                 some = np.flatnonzero(seen >= number)
                 S = self.whole.restrict(members[some])
-                accounts.add(some, int(np.searchsorted(S.indices, h)), Block.of(S, observation, self._plan.losses))
+                accounts.add(some, int(np.searchsorted(S.indices, h)), Block.of(S, observation))
             return accounts
         kept = self.arrays()
-        items, codes, unknown = kept["items"], kept["codes"], kept["unknown"]
+        items, codes, unknown = kept["items"], kept["answers"], kept["unknown"]
         wrong, says = predictions.codes(h, items) != codes, predictions.codes(h, unknown).astype(np.int64)
         for blocks in np.unique(seen).tolist():  # errors of all who left S at the same time are counted at once
             some = np.flatnonzero(seen == blocks)
@@ -238,11 +235,11 @@ class History:
         """Who lost least on all items that were labelled, in S or not."""
         if self._plan.losses is None:
             kept = self.arrays()
-            lost = self.whole.contradicted(kept["items"], kept["codes"])
+            lost = self.whole.contradicted(kept["items"], kept["answers"])
             return self.whole.keep(lost == lost.min())
         lost = np.zeros(self.whole.size, dtype=np.int64)
         for observation in self._blocks:
-            lost += Block.of(self.whole, observation, self._plan.losses).losses.sum(axis=0)
+            lost += Block.of(self.whole, observation).losses.sum(axis=0)
         return self.whole.keep(lost == lost.min())
 
     def excess_upper(self, h: int, units: Indices) -> float:
@@ -281,6 +278,11 @@ class History:
     @property
     def _enough(self) -> Decimal:
         return 1 / decimal(self._plan["beta"])
+
+
+def _joined(parts: list[Indices]) -> Indices:
+    """One after another; empty ones have no shape of their own."""
+    return np.concatenate([part for part in parts if len(part)] or [np.zeros(0, dtype=np.int64)])
 
 
 def tolerance_of(plan: HandicapPlan, accounts: Accounts, f: int) -> Decimal:
