@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from bills_figure import legend_below
 from matplotlib.axes import Axes
 
 from replical import plan
-from replical.study.pictures.style import colour, dashes, legend_below, log_ticks, new_figure, save, style, tick_text
+from replical.study.pictures.style import colour, dashes, log_ticks, new_figure, save, style, tick_text
 
 N, THETA, DELTA, RHO = 1000, 2, 0.05, 0.1
 SHOWN = (0.1, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-8)

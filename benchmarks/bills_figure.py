@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,9 +12,10 @@ from replical.errors import BadSpec
 from replical.learners.bills import ABSURD, bills
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
-from replical.study.pictures.style import colour, dashes, log_ticks, new_figure, style, width
+from replical.study.pictures.style import colour, dashes, log_ticks, new_figure, style
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 AXES = {
@@ -42,7 +44,7 @@ def bills_picture(setting: Setting, against: str) -> Figure:
                 *zip(*points, strict=True),
                 color=colour(learner),
                 linestyle=dashes(learner, plan),
-                linewidth=width(learner),
+                linewidth=_width(learner),
                 alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
                 label=f"{learner} ({plan})",
             )
@@ -53,6 +55,18 @@ def bills_picture(setting: Setting, against: str) -> Figure:
             axes.invert_xaxis()
         axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
+
+
+def legend_below(axes: Axes, columns: int = 1, entries: Sequence[Any] | None = None) -> None:
+    """The legend of a panel below it, where no curve is; without entries those of its labelled lines."""
+    handles = axes.get_legend_handles_labels()[0] if entries is None else entries
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
+
+
+def _width(learner: str) -> float:
+    """Those that prove what they promise stand out."""
+    record = find(learner)
+    return 1 if record.boosts else 2.5 if record.certifies else 1.6
 
 
 def _varied(setting: Setting, against: str, x: float) -> Setting:

@@ -365,7 +365,9 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def figure(found: dict[str, Any], path: Path) -> None:
     """How many times as fast as one worker a study and an audit are; seconds of an operation on shards."""
-    from replical.study.pictures.style import legend_below, log_ticks, new_figure, save, style
+    from bills_figure import legend_below
+
+    from replical.study.pictures.style import log_ticks, new_figure, save, style
 
     rows = found["curves"]
     workers = [row["workers"] for row in rows]

@@ -718,9 +718,10 @@ def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
 
 
 def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
+    from bills_figure import legend_below
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.style import legend_below, log_ticks
+    from replical.study.pictures.style import log_ticks
 
     worlds = dict.fromkeys(_curve_label(curve["cell"]) for curve in curves)
     shade = dict(zip(worlds, (_BLUE, _RED, _GREEN, "#8064a2", "#a67500"), strict=False))
@@ -741,7 +742,9 @@ def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
 
 
 def _growth(axes: Any, growth: dict[str, Any]) -> None:
-    from replical.study.pictures.style import legend_below, log_ticks
+    from bills_figure import legend_below
+
+    from replical.study.pictures.style import log_ticks
 
     inverse = [1 / rho for rho in growth["rho"]]
     for key, labels in growth["labels"].items():

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from replical.study.report.page import report
 from replical.study.run import draw
-from replical.study.spec import Study
+from replical.study.spec import PARAMETERS, Study
 from support.browser import browsers, installed
 
 TABLES = ("results.parquet", "results.csv", "timings.parquet", "study.json")
@@ -51,7 +51,8 @@ def again(published: Path, folder: Path) -> None:
     """Draw a published study and write its report, from its tables."""
     facts = json.loads((published / "study.json").read_text(encoding="utf-8"))
     rows, study = pq.read_table(published / "results.parquet").to_pylist(), Study.of(facts["study"])
-    pictures = draw(study.cells(quick=facts["quick"]), rows, folder / "figures")
+    rows = [dict.fromkeys(PARAMETERS) | row for row in rows]  # those that came later were not set
+    pictures = draw(rows, folder / "figures")
     (folder / "report.html").write_text(report(study, rows, pictures, facts), encoding="utf-8")
 
 

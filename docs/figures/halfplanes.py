@@ -39,7 +39,7 @@ def main() -> None:
         for axes, after in zip(figure.subplots(1, len(looks)), looks, strict=True):
             draw(axes, points, spaces[after], asked[:after], line)
         figure.legend(handles=keys(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.3)
-        save(figure, OUT, (*SETTLED, DISPUTED))
+        save(figure, OUT)
 
 
 def run(cal, pool, labels):

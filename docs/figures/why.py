@@ -13,7 +13,6 @@ from pathlib import Path
 
 from replical.cli.demo import ITEMS, PUBLIC, SEED, TEXTS
 from replical.core.parallel import cores, ordered_map
-from replical.study.pictures.style import GROUND
 from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
 from replical.worlds.datasets import twelve_models
 
@@ -28,10 +27,10 @@ text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 .same { fill: #0a7c5a } .other { fill: #d4d8dd } .name { font-family: ui-monospace, monospace; font-size: 13px }
 .agree { fill: #0a7c5a; font-weight: 600 } .differ { fill: #b3402a } .line { stroke: #d4d8dd }
 @media (prefers-color-scheme: dark) {
-  .ground { fill: GROUND }
+  .ground { fill: #1d2425 }
   text { fill: #e6edf3 } .small { fill: #9aa4ae } .same { fill: #35c794 } .other { fill: #3a4149 }
   .agree { fill: #35c794 } .differ { fill: #f0907c } .line { stroke: #3a4149 }
-}""".replace("GROUND", GROUND)
+}"""
 
 
 def main() -> None:

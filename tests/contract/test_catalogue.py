@@ -143,7 +143,7 @@ def test_a_toy_learner_works_in_a_study_with_its_pictures(toy, tmp_path):
         done = run_study(study, tmp_path, quick=False, workers=workers)
     assert {row["learner"] for row in done.rows if row["status"] == "done"} == {"erm", toy}
     drawn = {path.stem for path in (tmp_path / "figures").iterdir()}
-    assert {"cost", "disagreement", "labels-epsilon"} <= drawn
+    assert "labels-epsilon" in drawn
     assert toy in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 

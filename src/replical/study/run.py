@@ -15,8 +15,7 @@ from typing import Any
 from replical.core.canonical import fingerprint
 from replical.core.parallel import Workers
 from replical.errors import BadStudy
-from replical.study.pictures.costs import costs
-from replical.study.pictures.curves import curves, difference_scatter
+from replical.study.pictures.curves import curves
 from replical.study.pictures.headline import headline
 from replical.study.pictures.style import Picture, style
 from replical.study.report.findings import summary_sentence
@@ -76,7 +75,7 @@ def run_study(
     command = _command(study, folder, quick=quick)
     facts = _facts(study, quick=quick, entries=entries) | ({} if command is None else {"command": command})
     store.write_file(folder / "study.json", json.dumps(facts, indent=1))
-    pictures = draw(cells, rows, folder / "figures")
+    pictures = draw(rows, folder / "figures")
     page = report(study, rows, pictures, facts)
     store.write_file(folder / "report.html", page)
     return StudyRun(folder=folder, rows=rows, seconds=sum(each.seconds for each in entries.values()))
@@ -127,16 +126,11 @@ def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
     return shlex.join(["replical", "paper", "study", file, "--out", out, *(["--quick"] if quick else [])])
 
 
-def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
+def draw(rows: list[Row], folder: Path) -> list[Picture]:
     """Draw every picture the study has data for, the headline first; the same rows give the same bytes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
     with style():
-        return [
-            *headline(rows, folder),
-            *costs(cells, rows, folder),
-            *difference_scatter(rows, folder),
-            *curves(rows, folder),
-        ]
+        return [*headline(rows, folder), *curves(rows, folder)]

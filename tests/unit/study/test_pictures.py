@@ -1,15 +1,13 @@
 """Figures of a study: the same bytes twice, rows of every odd kind, nothing on top of anything else."""
 
-import json
 import sys
-from math import inf, log
+from math import log
 from pathlib import Path
 
 import pytest
 
 from replical.errors import MissingExtra
 from replical.learners.catalogue import find, of_lists
-from replical.study.pictures.costs import _distinction
 from replical.study.pictures.style import new_figure, style, tick_text
 from replical.study.run import draw
 from replical.study.spec import Study
@@ -45,13 +43,13 @@ def rows_of_the_study():
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    return draw(STUDY.cells(), rows_of_the_study(), tmp_path_factory.mktemp("drawn") / "figures")
+    return draw(rows_of_the_study(), tmp_path_factory.mktemp("drawn") / "figures")
 
 
-def figures(monkeypatch, cells, rows, folder):
+def figures(monkeypatch, rows, folder):
     """The figures that would be written, by name."""
     seen = recorded(monkeypatch)
-    pictures = draw(cells, rows, folder)
+    pictures = draw(rows, folder)
     return {picture.name: figure for picture, figure in zip(pictures, seen, strict=True)}
 
 
@@ -61,7 +59,7 @@ def test_ticks_are_short_at_any_size():
 
 
 def test_every_figure_is_drawn_in_two_formats(drawn):
-    assert [picture.name for picture in drawn] == ["headline", "cost", "disagreement", "labels-epsilon"]
+    assert [picture.name for picture in drawn] == ["headline", "labels-epsilon"]
     for picture in drawn:
         assert picture.title
         assert picture.caption.endswith(".")
@@ -71,14 +69,13 @@ def test_every_figure_is_drawn_in_two_formats(drawn):
 
 def test_captions_are_made_from_the_data(drawn):
     captions = {picture.name: picture.caption for picture in drawn}
-    assert "handicap (tight) 27" in captions["cost"]  # three cells of A² come before the three of handicap
-    assert "1% of pairs differ" in captions["disagreement"]
+    assert "1% of pairs differ" in captions["headline"]
     assert f"a2 (tight) {log(9) / log(4):.2f}" in captions["labels-epsilon"]
 
 
 def test_the_same_rows_give_the_same_bytes_whatever_the_users_own_style(drawn, tmp_path):
     with plot.rc_context({"font.size": 30, "lines.linewidth": 9, "axes.facecolor": "red"}):
-        again = draw(STUDY.cells(), rows_of_the_study(), tmp_path)
+        again = draw(rows_of_the_study(), tmp_path)
     for one, two in zip(drawn, again, strict=True):
         assert (one.name, one.title, one.caption) == (two.name, two.title, two.caption)
         assert [path.read_bytes() for path in one.files] == [path.read_bytes() for path in two.files]
@@ -107,8 +104,7 @@ ODD = {
 
 @pytest.mark.parametrize("kind", ODD)
 def test_no_legend_lies_on_a_curve_and_no_word_on_another_whatever_the_rows(kind, tmp_path, monkeypatch):
-    seen = figures(monkeypatch, STUDY.cells(), ODD[kind], tmp_path / "new" / "folder")
-    assert ("disagreement" in seen) == (kind not in ("nothing", "refused"))
+    seen = figures(monkeypatch, ODD[kind], tmp_path / "new" / "folder")
     assert {name: found for name, figure in seen.items() if (found := faults(figure))} == {}
 
 
@@ -116,34 +112,9 @@ def test_no_legend_lies_on_a_curve_and_no_word_on_another_whatever_the_rows(kind
 def test_nor_in_the_published_study(tmp_path, monkeypatch):
     pq = pytest.importorskip("pyarrow.parquet")
     published = ROOT / "docs" / "explanation" / "study"
-    study = Study.of(json.loads((published / "study.json").read_text(encoding="utf-8"))["study"])
-    seen = figures(monkeypatch, study.cells(), pq.read_table(published / "results.parquet").to_pylist(), tmp_path)
+    seen = figures(monkeypatch, pq.read_table(published / "results.parquet").to_pylist(), tmp_path)
     assert set(seen) == {path.stem for path in published.glob("*.svg")}
     assert {name: found for name, figure in seen.items() if (found := faults(figure))} == {}
-
-
-def test_a_share_of_zero_stands_on_the_floor(tmp_path, monkeypatch):
-    axes = figures(monkeypatch, [], [*ODD["zero"], *ODD["always"]], tmp_path)["disagreement"].axes[0]
-    heights = sorted({float(y) for line in axes.lines if line.get_marker() != "None" for y in line.get_ydata()})
-    assert heights == [0.004, 1.0]  # 100 pairs: less than one of them
-    ticks = dict(zip(axes.get_yticks(), [tick.get_text() for tick in axes.get_yticklabels()], strict=True))
-    assert ticks[0.004] == "0"
-    paths = [path for collection in axes.collections for path in collection.get_paths()]
-    assert all(0 < y < inf for path in paths for y in path.vertices[:, 1])
-
-
-def test_vacuous_cells_are_not_drawn(tmp_path, monkeypatch):
-    vacuous = [cell("handicap", 77.0, epsilon=e, vacuous=True, rho_proven=0.2) for e in (0.1, 0.05)]
-    counted = [
-        cell("handicap", 12.0, epsilon=0.1, rho_proven=0.2),
-        cell("cal", 6.0, epsilon=0.1),
-    ]
-    assert draw([], vacuous, tmp_path) == []
-    seen = figures(monkeypatch, [], [*counted, *vacuous], tmp_path)
-    assert [*seen] == ["headline", "cost", "disagreement"]
-    for name in ("cost", "disagreement"):
-        lines = [line for axes in seen[name].axes for line in axes.lines]
-        assert not [line for line in lines if 77.0 in {*line.get_xdata(), *line.get_ydata()}], name
 
 
 def test_a_legend_on_a_curve_is_found_and_words_on_words(monkeypatch, tmp_path):
@@ -164,46 +135,17 @@ def test_a_legend_on_a_curve_is_found_and_words_on_words(monkeypatch, tmp_path):
     assert faults(seen[1]) == ["'beyond the edge' is cut off", "'one' lies on 'two'"]
 
 
-def test_many_lines_go_to_several_pictures(tmp_path):
-    rows = [cell("handicap", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
-    assert [each.name for each in draw([], rows, tmp_path)] == ["headline", "cost", "cost-2", "disagreement"]
-
-
-def test_the_axis_of_costs_runs_on_as_far_as_labels_go(tmp_path):
-    rows = [cell("cal-rounds", 50.0), cell("replical", 3e6), cell("replical", 9e16, plan="paper")]
-    (cost,) = (each for each in draw([], rows, tmp_path) if each.name == "cost")
-    assert cost.caption.endswith("Shaded: over 10⁶ labels, which nobody could pay for.")
-    with pytest.MonkeyPatch.context() as patch:
-        (axes,) = figures(patch, [], rows, tmp_path)["cost"].axes
-    assert {3e6, 9e16} <= {float(line.get_xdata()[-1]) for line in axes.lines if len(line.get_xdata()) == 2}
-    assert axes.get_xlim()[1] > 9e16
-
-
-def test_a_coefficient_that_was_given_is_told_from_one_that_was_computed(tmp_path, monkeypatch):
-    grid = {"class": "thresholds:1000", "learner": "replical", "epsilon": 0.05, "pool_size": "exact"}
-    cells = Study.of(STUDY.content | {"grid": [grid, grid | {"theta": 2}]}).cells()
-    rows = [cell("replical", 90.0 + n, theta=2.0, cell=each.id) for n, each in enumerate(cells)]
-    texts = figures(monkeypatch, cells, rows, tmp_path)["cost"].axes[0].texts
-    assert {"ρ = 0.1, Θ = 2", "ρ = 0.1, Θ = 2 given"} <= {text.get_text() for text in texts}
-
-
-def test_lines_that_differ_in_the_coefficient_alone_name_it():
-    swept = [cell("replical", 90.0, theta=2.0, rho=0.1), cell("replical", 300.0, theta=8.0, rho=0.1)]
-    lines = [(row, None) for row in [*swept, cell("replical", 70.0, theta=2.0, rho=0.2), cell("cal", 9.0, theta=3.0)]]
-    assert [_distinction(line, lines) for line in lines] == ["ρ = 0.1, Θ = 2", "ρ = 0.1, Θ = 8", "ρ = 0.2", ""]
-
-
 def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r"replical\[plot\]"):
-        draw([], [], tmp_path)
+        draw([], tmp_path)
     with pytest.raises(MissingExtra), style():
         pass
 
 
 def test_modules_import_without_matplotlib():
     sources = list(Path(sys.modules["replical.study.pictures.style"].__file__).parent.glob("*.py"))
-    assert len(sources) >= 5
+    assert len(sources) >= 4
     for source in sources:
         lines = source.read_text(encoding="utf-8").splitlines()
         assert not [line for line in lines if line.startswith(("import matplotlib", "from matplotlib"))]

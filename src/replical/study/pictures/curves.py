@@ -1,25 +1,22 @@
-"""Curves of a study: labels against ε, ρ, |C|, Θ and ν, and agreement against what it cost."""
+"""Curves of a study: labels against ε, ρ, |C|, Θ and ν."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
-from math import exp, fsum, inf, log
+from math import exp, fsum, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replical.learners.bills import ABSURD
-from replical.study.judging import amount, finished_rows, list_few, percent, span
+from replical.study.judging import list_few
 from replical.study.pictures.style import (
     Picture,
     colour,
     dashes,
     describe,
     draw_markers,
-    legend_entries,
     log_ticks,
-    log_ticks_with_zero,
     marker,
     marker_size,
     new_figure,
@@ -169,74 +166,3 @@ def _caption(drawn: list[Growth], axis: str) -> str:
 def _span(values: list[float]) -> str:
     low, high = (f"{round(value, 2) + 0.0:.2f}" for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
-
-
-_FEW = 6  # values of ρ whose lines have room for their names
-_FAR = 1e9  # labels: with more of them, what can be paid for has a panel of its own
-_DASHED = (0, (4, 3))
-
-
-def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
-    """How often two labs differ, against what each of them paid."""
-    ran = [
-        row
-        for row in finished_rows(rows)
-        if row["labels_mean"] and row["disagreement"] is not None and not row["vacuous"]
-    ]
-    if not ran:
-        return []
-    words = _difference_caption(ran)
-    floor = 0.4 / max(row["pairs"] for row in ran)  # below the smallest share that can be counted
-    limit = ABSURD if max(row["labels_mean"] for row in ran) > _FAR else inf
-    paid = [row for row in ran if row["labels_mean"] <= limit]
-    parts = [part for part in (paid, [row for row in ran if row["labels_mean"] > limit]) if part]
-    figure = new_figure(9.5, 5)
-    panels = figure.subplots(1, len(parts), sharey=True, squeeze=False, width_ratios=[2, 1][: len(parts)])[0]
-    for axes, part in zip(panels, parts, strict=True):
-        _draw_shares(axes, part, floor)
-        log_ticks(axes.xaxis, most=9 if axes is panels[0] else 5)
-        _draw_promises(axes, [row["rho"] for row in ran if row["replicable"]], floor, named=axes is panels[-1])
-    panels[0].set(ylim=(floor / 1.4, 1.1), ylabel="share of pairs that differ")
-    log_ticks_with_zero(panels[0].yaxis, floor)
-    if len(parts) == 2:
-        panels[0].set_xlabel("labels per lab, up to a million")
-        panels[1].set_xlabel("over a million")
-    figure.legend(handles=legend_entries(ran), loc="outside right center")
-    return [write_picture(figure, folder, "disagreement", "Disagreement against labels", words)]
-
-
-def _draw_shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
-    """Each cell with its 95% interval."""
-    x = [row["labels_mean"] for row in rows]
-    bars = ([max(row["disagreement_low"], floor) for row in rows], [row["disagreement_high"] for row in rows])
-    axes.set(xscale="log", yscale="log", xlabel="labels per lab", xlim=(min(x) / 1.6, max(x) * 1.6))
-    axes.vlines(x, *bars, colors=[colour(row["learner"]) for row in rows], linewidth=0.8, alpha=0.4)
-    draw_markers(axes, rows, ((row["labels_mean"], max(row["disagreement"], floor)) for row in rows))
-    axes.axhspan(floor / 2, floor * 1.2, color="#eeeeee", zorder=0, linewidth=0)
-
-
-def _draw_promises(axes: Axes, promised: Iterable[float | None], floor: float, *, named: bool) -> None:
-    """What was promised: a line for each ρ that so many pairs can tell from 0."""
-    rhos = sorted({rho for rho in promised if rho is not None and rho > floor})
-    for rho in rhos:
-        axes.axhline(rho, color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
-        if named and len(rhos) <= _FEW:
-            at = ("axes fraction", "data")
-            axes.annotate(f"ρ = {rho:g}", (1.01, rho), xycoords=at, va="center", fontsize=8, annotation_clip=False)
-
-
-def _difference_caption(rows: Sequence[Row]) -> str:
-    sentences, parts = [], []
-    for name, wanted in (("a replicable learner", True), ("a learner that promises nothing", False)):
-        mine = [row for row in rows if bool(row["replicable"]) == wanted]
-        if mine:
-            share = span([row["disagreement"] for row in mine], percent)
-            parts.append(f"with {name} {share} of pairs differ for {span([row['labels_mean'] for row in mine])} labels")
-    sentences.append("; ".join(parts).capitalize())
-    counted = [row for row in rows if row["replicable"] and row["rho"] is not None]
-    if counted:
-        below = sum(row["disagreement"] <= row["rho"] for row in counted)
-        cells = amount(len(counted), "replicable cell that counts", "replicable cells that count")
-        sentences.append(f"The share is at most ρ in {below} of {cells}")
-    floor = ", and no pair differed in cells on the grey floor" if any(row["disagreement"] == 0 for row in rows) else ""
-    return ". ".join([*sentences, f"Lines are 95% intervals{floor}."])

@@ -1,24 +1,23 @@
 """How every picture looks: a colour and a marker a learner, ticks, legends, light and dark grounds.
 
-An SVG stays as it was drawn, for a white ground; a style sheet inside it gives every colour another one on a dark screen.
-So it works wherever a browser shows it, also as an image of a page, and programs that know no style sheets see the light
-figure. Needs matplotlib: ``pip install 'replical[plot]'``.
+An SVG stays as it was drawn, for a white ground; a style sheet inside it turns it dark on a dark screen. So it works
+wherever a browser shows it, also as an image of a page, and programs that know no style sheets see the light figure.
+Needs matplotlib: ``pip install 'replical[plot]'``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.errors import BadSpec, MissingExtra
-from replical.learners.catalogue import LEARNERS, find
+from replical.learners.catalogue import find
 from replical.study.judging import missing_proof
 from replical.study.results import Row
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
 _FORMATS = (".svg", ".png", ".pdf")
 _LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}
@@ -71,12 +69,6 @@ def dashes(learner: str, plan: str) -> str:
     return ":" if find(learner).boosts else "--" if plan == "paper" else "-"
 
 
-def width(learner: str) -> float:
-    """How wide the line of a learner is: those that prove what they promise stand out."""
-    record = find(learner)
-    return 1 if record.boosts else 2.5 if record.certifies else 1.6
-
-
 @contextmanager
 def style() -> Iterator[None]:
     """Our style, whatever the user has set for other figures."""
@@ -87,11 +79,8 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path, pixels: Collection[str] = ()) -> None:
-    """Write a figure in the format its name ends in; an SVG follows the reader's light or dark setting.
-
-    `pixels` are colours drawn as pixels, which are the same on any ground.
-    """
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format its name ends in; an SVG follows the reader's light or dark setting."""
     check_name(path)
     import matplotlib as mpl
 
@@ -100,7 +89,7 @@ def save(figure: Figure, path: Path, pixels: Collection[str] = ()) -> None:
         figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
     drawn = content.getvalue()
     try:
-        path.write_bytes(follow_scheme(drawn.decode(), pixels).encode() if kind == "svg" else drawn)
+        path.write_bytes(follow_scheme(drawn.decode()).encode() if kind == "svg" else drawn)
     except OSError as error:
         raise BadSpec(f"cannot write the figure {path}: {error.strerror or error}") from error
 
@@ -121,10 +110,6 @@ def new_figure(width: float = 9, height: float = 5.5) -> Figure:
 
 
 GREY = "#555555"  # notes and keys that belong to no learner
-FILLS = {
-    "full": "filled: proven, or no promise",
-    "left": "half: measured, not proven",
-}
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e4  # from here on a power of ten is easier to read than its zeros
 # An axis on which the last is so many times the first: digits its ticks may begin with.
@@ -150,12 +135,6 @@ def write_picture(figure: Figure, folder: Path, name: str, title: str, caption: 
     return Picture(name, title, caption, files)
 
 
-def legend_below(axes: Axes, columns: int = 1, entries: Sequence[Line2D] | None = None) -> None:
-    """The legend of a panel below it, where no curve is; without entries those of its labelled lines."""
-    handles = axes.get_legend_handles_labels()[0] if entries is None else entries
-    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
-
-
 def log_ticks(axis: Axis, most: int = 9) -> None:
     """Ticks of an axis of logarithms: powers of ten where there are several of them, numbers between them otherwise."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -166,14 +145,6 @@ def log_ticks(axis: Axis, most: int = 9) -> None:
     )
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
-
-
-def log_ticks_with_zero(axis: Axis, floor: float) -> None:
-    """The same, with 0 at the floor: an axis of logarithms has none."""
-    log_ticks(axis)
-    low, high = axis.get_view_interval()
-    ticks = [float(tick) for tick in axis.get_majorticklocs() if max(low, 1.5 * floor) <= tick <= high]
-    axis.set_ticks([floor, *ticks], labels=["0", *map(tick_text, ticks)])
 
 
 def tick_text(value: float) -> str:
@@ -203,22 +174,6 @@ def draw_markers(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, 
         groups[row["learner"], fill_style(row)].append(place)
     for (learner, fill), at in groups.items():
         axes.plot(*zip(*at, strict=True), linestyle="none", zorder=3, **_looks(learner, fill))
-
-
-def legend_entries(rows: Sequence[Row]) -> list[Line2D]:
-    """Entries of a legend: the learners that occur, and the fills that occur."""
-    from matplotlib.lines import Line2D
-
-    learners = sorted({row["learner"] for row in rows}, key=list(LEARNERS).index)
-    fills = {fill_style(row) for row in rows}
-    entries = [Line2D([], [], linestyle="none", label=name, **_looks(name, "full")) for name in learners]
-    if fills != {"full"}:
-        entries += [
-            Line2D([], [], linestyle="none", color=GREY, marker="o", label=words, **_fill(fill, GREY))
-            for fill, words in FILLS.items()
-            if fill in fills
-        ]
-    return entries
 
 
 def _looks(learner: str, fill: str) -> dict[str, Any]:
@@ -261,125 +216,18 @@ def describe(settings: Mapping[str, Any], names: Iterable[str]) -> str:
     return ", ".join(part for part in parts if part)
 
 
-GROUND, INK = "#1d2425", "#eef2f0"  # of a dark screen, as on the pages of this library
-_WHITE = "#ffffff"
-_MARK = "prefers-color-scheme: dark"
-_MORE = 1.25  # times the contrast: on a dark ground the same ratio looks weaker
-_LEAST, _MOST = 4.0, 8.0  # contrast of colours: to be told from the ground, and from each other
-_PALE = 1.5  # what has less is a shade behind other things, and stays one
-_GREY = 0.02  # chroma below which a colour has no hue
-
-Three = tuple[float, float, float]
+# On a dark screen light and dark change places, and every colour keeps its hue.
+_DARK = (
+    "<style>@media screen and (prefers-color-scheme: dark) { svg { filter: invert(.89) hue-rotate(180deg) } }</style>"
+)
 
 
-def follow_scheme(svg: str, pixels: Collection[str] = ()) -> str:
+def follow_scheme(svg: str) -> str:
     """The same figure with a style sheet for dark screens; a figure that has one is left as it is.
 
-    Colours in `pixels` stay: parts of the figure are drawn with them as pixels, which no style sheet reaches.
-
     Examples
     --------
-    >>> print(follow_scheme('<svg width="9"><path style="fill: #ffffff"/></svg>'))
-    <svg width="9"><style>@media screen and (prefers-color-scheme: dark) {
-    svg { fill: #eef2f0 }
-    [style*="fill: #ffffff"] { fill: #1d2425 !important }
-    }</style><path style="fill: #ffffff"/></svg>
+    >>> follow_scheme('<svg width="9"></svg>').startswith('<svg width="9"><style>')
+    True
     """
-    if _MARK in svg:
-        return svg
-    used = sorted(set(re.findall(r"[\" ](fill|stroke): (#[0-9a-f]{6})\b", svg)))
-    kept = {shade.lower() for shade in pixels}
-    rules = [
-        f'[style*="{what}: {shade}"] {{ {what}: {dark_shade(shade)} !important }}'
-        for what, shade in used
-        if shade not in kept
-    ]
-    sheet = "\n".join([f"<style>@media screen and ({_MARK}) {{", f"svg {{ fill: {INK} }}", *rules, "}</style>"])
-    return re.sub(r"<svg\b[^>]*>", lambda found: found[0] + sheet, svg, count=1)
-
-
-@cache
-def dark_shade(shade: str) -> str:
-    """The colour of the same hue that stands out from a dark ground as this one does from white.
-
-    Examples
-    --------
-    >>> dark_shade("#ffffff"), dark_shade("#000000"), dark_shade("#555555")
-    ('#1d2425', '#eef2f0', '#aeb4b2')
-    """
-    if shade == _WHITE:
-        return GROUND
-    wanted = contrast(shade, _WHITE)
-    _, a, b = _lab(shade)
-    first, last = _lab(GROUND), _lab(INK)  # greys lie between them
-    if a**2 + b**2 >= _GREY**2:
-        first, last = (first[0], a, b), (1.0, a, b)
-        wanted = wanted if wanted <= _PALE else min(max(_MORE * wanted, _LEAST), _MOST)
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if contrast(_between(first, last, middle), GROUND) < wanted else (low, middle)
-    return _between(first, last, high)
-
-
-def _between(first: Three, last: Three, share: float) -> str:
-    return _hex(*((1 - share) * one + share * two for one, two in zip(first, last, strict=True)))
-
-
-def contrast(one: str, two: str) -> float:
-    """The contrast ratio of two colours, as WCAG computes it.
-
-    Examples
-    --------
-    >>> contrast("#000000", "#ffffff")
-    21.0
-    """
-    low, high = sorted(_luminance(each) for each in (one, two))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(shade: str) -> float:
-    red, green, blue = _linear(shade)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(shade: str) -> Three:
-    """Red, green and blue in proportion to light."""
-    parts = (int(shade[place : place + 2], 16) / 255 for place in (1, 3, 5))
-    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
-    return red, green, blue
-
-
-def _lab(shade: str) -> Three:
-    """Lightness and two coordinates of hue and chroma: OKLab (B. Ottosson, 2020)."""
-    red, green, blue = _linear(shade)
-    l, m, s = (
-        (a * red + b * green + c * blue) ** (1 / 3)
-        for a, b, c in (
-            (0.4122214708, 0.5363325363, 0.0514459929),
-            (0.2119034982, 0.6806995451, 0.1073969566),
-            (0.0883024619, 0.2817188376, 0.6299787005),
-        )
-    )
-    return (
-        0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
-        1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
-        0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s,
-    )
-
-
-def _hex(light: float, a: float, b: float) -> str:
-    """Back from OKLab; what no screen can show is cut off."""
-    l, m, s = (
-        (light + x * a + y * b) ** 3
-        for x, y in ((0.3963377774, 0.2158037573), (-0.1055613458, -0.0638541728), (-0.0894841775, -1.2914855480))
-    )
-    parts = (
-        4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
-        -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
-        -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s,
-    )
-    cut = (min(max(each, 0.0), 1.0) for each in parts)
-    return "#" + "".join(
-        f"{round(255 * (12.92 * each if each <= 0.0031308 else 1.055 * each ** (1 / 2.4) - 0.055)):02x}" for each in cut
-    )
+    return svg if _DARK in svg else re.sub(r"<svg\b[^>]*>", lambda found: found[0] + _DARK, svg, count=1)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import re
 import shlex
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from replical.core import text
 from replical.core.files import toml_lines
-from replical.study.judging import amount, finished_rows, list_few, replicable_rows, sort_rows
+from replical.study.judging import amount, finished_rows, sort_rows
 from replical.study.report.findings import TERMS, findings, limits, summary_sentence
 from replical.study.report.tables import cells_table, constants, growth_table, prose, refused_table
 from replical.study.results import Row, growths
@@ -60,7 +59,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
     quick = bool(facts.get("quick"))
     first = [picture for picture in pictures if picture.name == "headline"]
     sections = {
-        "figures": _figures([picture for picture in pictures if picture not in first], rows),
+        "figures": _figures([picture for picture in pictures if picture not in first]),
         "cells": _cells(rows),
         "growth": _growth(rows),
         "refused": _refused(rows),
@@ -114,15 +113,9 @@ def _section(ident: str, content: str) -> str:
     return f'<section id="{ident}"><h2>{ident.capitalize()}</h2>{content}</section>'
 
 
-def _figures(pictures: Sequence[Picture], rows: list[Row]) -> str:
-    """Pictures below and, where they are narrow, beside each other; which cells they leave out."""
-    if not pictures:
-        return ""
-    vacuous = Counter(row["learner"] for row in replicable_rows(rows) if row["vacuous"])
-    cells = amount(vacuous.total(), "vacuous cell", "vacuous cells")
-    each = list_few([f"{count} of {learner}" for learner, count in sorted(vacuous.items())], 9)
-    note = f"<p>Not drawn where agreement or its price is shown: {cells}, {escape(each)}.</p>" if vacuous else ""
-    return f'{note}<div class="pictures">{"".join(map(_picture, pictures))}</div>'
+def _figures(pictures: Sequence[Picture]) -> str:
+    """Pictures below and, where they are narrow, beside each other."""
+    return f'<div class="pictures">{"".join(map(_picture, pictures))}</div>' if pictures else ""
 
 
 def _picture(picture: Picture) -> str:
