@@ -271,6 +271,27 @@ def test_public_orders_are_measured(script, tmp_path):
     assert all(0 < row["public_labels"] <= 100 for row in rows if row["order"] != "vote")
 
 
+@pytest.mark.slow
+def test_tolerances_are_measured(script, tmp_path):
+    """One lab and three together; more items never make the quick form worse, and the page holds the recorded table."""
+    pytest.importorskip("sklearn")
+    script("tolerance", "--quick", "--sets", "digits-12", "--out", tmp_path)
+    rows = {row["end"]: row for row in read(tmp_path / "tolerance.json")["tolerance"]}
+    few, many = rows["all of 500 items"], rows["all of 2,000 items"]
+    assert [row["alone"]["runs"] for row in rows.values()] == [2] * 4
+    assert few["three"]["median"] <= few["alone"]["median"] >= many["alone"]["median"]
+    assert many["alone"]["labels_median"] > rows["proven at .05, 2,000 items"]["alone"]["labels_median"]
+    assert not (tmp_path / "tolerance-parts").exists()
+
+
+def test_the_table_of_tolerances_is_the_recorded_one(module):
+    pytest.importorskip("sklearn")
+    benchmark = module("tolerance")
+    found = read(BENCHMARKS / "history" / "choosing" / "tolerance.json")
+    shown = benchmark.PAGE.read_text(encoding="utf-8").split(benchmark.MARKS[0])[1].split(benchmark.MARKS[1])[0]
+    assert shown == f"\n{benchmark.table(found['tolerance'])}\n"
+
+
 def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_path):
     """What a part holds is read, not computed again, unless the setting is another one."""
     pytest.importorskip("sklearn")
