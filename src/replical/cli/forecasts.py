@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from replical.classes.base import HypothesisClass
-from replical.classes.table import PredictionTable
 from replical.cli.output import amount, answer, prose, reading
 from replical.core.exact import round_up_to
-from replical.core.text import count, plural, two_figures
+from replical.core.text import at_most, count, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
@@ -21,11 +19,11 @@ from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
+from replical.learners.outcomes import Span
 from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-from replical.worlds.forecast import Prediction, Remaining, forecast, remaining
-from replical.worlds.vote_worlds import Votes, votes_on
+from replical.worlds.forecast import Prediction, forecast
 from replical.worlds.world import Noise
 
 FIRST = 16  # labels before the first estimate; then always twice as many
@@ -275,10 +273,10 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
 class Outlook:
     """Estimates of how many labels are left, for whoever runs while others label.
 
-    An estimate is made when 16, 32, 64, .. labels are known, beside the run: it never changes what is asked, when a run
-    stops or how long an answer takes. It speaks of counts alone, and so seldom that nobody can read from it what a single
-    label did to the candidates. The journal keeps it, so that pages on other machines show it too, and a run that goes on
-    tomorrow. `expected` is what was forecast before the first label; where nobody `looks`, it is all that is known.
+    An estimate is made when 16, 32, 64, .. labels are known: it never changes what is asked, or when a run stops. It speaks
+    of counts alone, and so seldom that nobody can read from it what a single label did to the candidates. The journal keeps
+    it, so that pages on other machines show it too, and a run that goes on tomorrow. `expected` is what was forecast before
+    the first label; where nobody `looks`, it is all that is known.
     """
 
     def __init__(
@@ -292,23 +290,18 @@ class Outlook:
         self._session, self._tell, self._next, self._looks = session, tell, FIRST, looks
         self._kept = session.ledger.estimate
         self._expected = self._kept if expected is None else expected + session.measuring
-        self._votes: Votes | None = None
-        self._thread: threading.Thread | None = None
-        self.latest: Remaining | None = None  # the last estimate that was finished
+        self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
+        self._at = 0
 
     def look(self) -> None:
-        """Begin an estimate beside the run if it is time for one. To be called by whoever changes the session."""
-        session = self._session
-        count = len(session.ledger.labels)
+        """Make an estimate if it is time for one. To be called by whoever changes the session."""
+        labels = len(self._session.ledger.labels)
+        if self._looks and labels >= self._next and not self._session.ended:
+            while self._next <= labels:
+                self._next *= 2
+            if words := self.now():
+                self._tell(words)
         self._keep()
-        busy = not self._looks or (self._thread is not None and self._thread.is_alive())
-        if count < self._next or busy or not isinstance(session.protocol.recipe.C, PredictionTable) or session.ended:
-            return
-        while self._next <= count:
-            self._next *= 2
-        known = (session.label_codes, list(session.ledger.skipped))  # copies: the run goes on meanwhile
-        self._thread = threading.Thread(target=self._beside, args=known, daemon=True)
-        self._thread.start()
 
     def _keep(self) -> None:
         """In the journal. An estimate that cannot be written stops nothing: the next answer will be refused if need be."""
@@ -321,47 +314,29 @@ class Outlook:
 
     def _whole(self) -> float | None:
         """About how many labels it will be in all."""
-        found = self.latest
-        return self._expected if found is None else found.labels + found.median
+        return self._expected if self._span is None else self._at + self._span.median
 
-    def _beside(self, heard: Mapping[int, int], skipped: list[str]) -> None:
-        self._estimate(heard, skipped)
-        if self.latest is not None and self.latest.labels == len(heard) and not self._session.ended:
-            self._tell(self.latest.words)
-
-    def now(self) -> Remaining | None:
-        """An estimate of this moment, waited for."""
-        session = self._session
-        if isinstance(session.protocol.recipe.C, PredictionTable) and not session.ended:
-            self._estimate(session.label_codes, list(session.ledger.skipped))
-        return self.latest
+    def now(self) -> str:
+        """What is known at this moment, in a line; empty where nothing is."""
+        session, course = self._session, self._session.course
+        standing = course.standing
+        if standing is None or standing.rest is None or course.query is None:
+            return ""
+        self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
+        words = f"{count(self._at, 'label')}; {self._span.of('left')}"
+        if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
+            first = session.protocol.recipe.describe(standing.first)
+            words += f"; proven so far: {first} is within {at_most(standing.tolerance)} of the best"
+        return words
 
     def left(self) -> str:
         """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""
         heard, whole = len(self._session.ledger.labels), self._whole()
         return "" if whole is None or whole < heard + 1 else f"about {two_figures(whole - heard):,} left"
 
-    def wait(self) -> None:
-        """Until the estimate under way is finished."""
-        if self._thread is not None:
-            self._thread.join()
-
     def figures(self) -> dict[str, Any] | None:
         """The last estimate, for an answer in JSON."""
-        found = self.latest
-        if found is None:
+        if self._span is None:
             return None
-        return {"labels": found.labels, "left_low": found.low, "left_median": found.median, "left_high": found.high}
-
-    def _estimate(self, heard: Mapping[int, int], skipped: list[str]) -> None:
-        session = self._session
-        pool, protocol = session.pool_without(skipped), session.protocol
-        self._votes = self._votes or votes_on(pool, protocol.prior)
-        if self._votes is None:  # too few items to say anything
-            return
-        try:
-            self.latest = remaining(
-                session.learner, pool, protocol.shared, self._votes, heard, nu=protocol.parameter("nu")
-            )
-        except ReplicalError:  # the rest of the run cannot be imagined; the run itself will say why
-            self.latest = None
+        low, median, high = self._span.low, self._span.median, self._span.high
+        return {"labels": self._at, "left_low": low, "left_median": median, "left_high": high}

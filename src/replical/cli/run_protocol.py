@@ -345,13 +345,13 @@ def _tell(words: str) -> None:
 
 def _say_pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
     known = len(session.ledger.labels) >= FIRST and outlook is not None
-    left = outlook.now() if known and outlook is not None else None
+    said = outlook.now() if known and outlook is not None else ""
     if not as_json:
-        if left is not None:
-            _tell(left.words)
+        if said:
+            _tell(said)
         return say_pending(session, batch)
     payload = _payload(session, "pending")
-    if left is not None and outlook is not None:
+    if said and outlook is not None:
         payload["forecast"] = outlook.figures()
     answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     return PENDING

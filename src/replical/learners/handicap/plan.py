@@ -14,7 +14,7 @@ import numpy as np
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
-from replical.core.exact import decimals, fraction
+from replical.core.exact import decimals, fraction, round_up_to
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.handicap.handicaps import (
@@ -206,6 +206,14 @@ class HandicapPlan(BettingPlan):
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """v: in an order the handicaps of all but the first lie between .9v and v."""
         return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
+
+    def wider(self, tolerance: float) -> float | None:
+        """The least ε of two digits with which a first of an order that is within `tolerance` of the best has a proof.
+
+        With every string: all others have a handicap of at least .9a. None where it would be this one, or beyond one half.
+        """
+        needed = fraction(tolerance) / (Fraction(9, 10) * self["a"]) * self.epsilon
+        return float(round_up_to(float(needed), 2)) if self.epsilon < needed <= Fraction(1, 2) else None
 
     @property
     def favourite(self) -> int | None:
