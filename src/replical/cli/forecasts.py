@@ -8,10 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replical.classes.base import HypothesisClass
 from replical.cli.output import amount, answer, prose, reading
 from replical.core.exact import round_up_to
-from replical.core.text import at_most, count, plural, two_figures
+from replical.core.text import at_most, count, percent, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
@@ -26,6 +25,7 @@ from replical.pools.pool import Pool
 from replical.worlds.forecast import Prediction, forecast
 from replical.worlds.world import Noise
 
+_TIMES, _LABELS = (1, 2, 4), (50, 100, 200, 400, None)  # of a lab's items, and labels, that a forecast is told for
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
 CAVEATS = {
@@ -164,29 +164,49 @@ def make_forecast(
     draws: int,
     *,
     noise: Noise | None,
+    far: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
     """Of a protocol's own plan."""
     options = protocol.options | {"prior": protocol.prior}
     return forecast(
-        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, progress=progress,
+        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, far=far,
+        progress=progress,
     )  # fmt: skip
 
 
-def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
-    """What a lab may expect, where few worlds were looked at; on request also what is behind it, and who is hard to tell."""
+def level(protocol: Protocol) -> float:
+    """β of a lab; 0 where the learner has none."""
+    plan = protocol.plan
+    return float(plan["beta"]) if "beta" in plan else 0.0
+
+
+def rough_words(forecast: Prediction, beta: float, *, verbose: bool) -> Iterator[str]:
+    """What a lab may expect, where few worlds were looked at; on request also what is behind it."""
     first = f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}"
+    if forecast.certified_fraction is not None:
+        first += f", {_proof(forecast)}"
     if not verbose:
         yield f"{first}; a rough estimate, -v says more."
         return
     yield (
-        f"{first}, another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough "
-        f"estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
+        f"{first}, {_together(forecast, beta)}. That is a rough estimate from {worlds(forecast.draws)}, "
+        f"{CAVEATS[forecast.method]}; replical plan takes more."
     )
-    if forecast.ties:
-        tied = max(forecast.ties, key=len)
-        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
-        yield f"Near-ties that labels will hardly tell apart: {names}"
+
+
+def _proof(forecast: Prediction) -> str:
+    return f"a proof in {percent(forecast.certified_fraction or 0.0)} of labs"
+
+
+def _together(forecast: Prediction, beta: float) -> str:
+    """What two labs may expect: a proof of one answer, or how often they differ where nothing is proven."""
+    same = forecast.same(beta)
+    if same is not None:
+        return f"two labs both certified with the same answer in at least {percent(same)} of cases"
+    if not forecast.disagreement_mean:
+        return f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
+    return f"different answers in {rate(forecast.disagreement_mean, forecast.draws)} of pairs"
 
 
 def _labels(forecast: Prediction, what: str = "") -> str:
@@ -206,55 +226,53 @@ def worlds(draws: int) -> str:
     return count(draws, "simulated world")
 
 
-def forecast_reading(forecast: Prediction, rho: float) -> str:
+def forecast_reading(forecast: Prediction, rho: float, beta: float) -> str:
     """The same in sentences."""
-    differ = rate(forecast.disagreement_mean, forecast.draws)
-    seen = (
-        f"different answers in {differ} of pairs"
-        if forecast.disagreement_mean > 0
-        else f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
+    proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)} at rho = {rho:g}"
+    return (
+        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_together(forecast, beta)}: an estimate from "
+        f"{forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}."
     )
-    words = (
-        f"Expect about {_labels(forecast, ' labels per lab')} and {seen}: an estimate "
-        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
-    )
-    certified = forecast.certified_fraction
-    if certified is None:
-        words += "."
-    else:
-        words += f"; about {100 * certified:.0f}% of labs would end with a proof at rho = {rho:g}."
-    return words
 
 
-def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> None:
-    """What the labs may expect, line by line."""
-    rows = {
-        "items per lab": f"{forecast.items:,}",
-        "labels per lab": _labels(forecast),
-        "labs differ": _pairs(forecast),
-    }
-    if forecast.certified_fraction is not None:
-        worst = (
-            "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
-        )
-        rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
+def chances(forecast: Prediction, epsilon: float) -> list[dict[str, float | int | None]]:
+    """How likely a lab's proof is, with its items, twice and four times as many, and with so many labels, at ε and 2ε."""
+    return [
+        {"items": times * forecast.items, "labels": labels, "epsilon": at, "chance": labs.chance(**limits)}
+        for at, labs in ((epsilon, forecast.labs), (2 * epsilon, forecast.wider))
+        if labs is not None
+        for times in _TIMES
+        for labels in _LABELS
+        for limits in ({"items": times * forecast.items} | ({} if labels is None else {"labels": labels}),)
+    ]
+
+
+def show_forecast(forecast: Prediction, epsilon: float) -> None:
+    """What the labs may expect: labels, and how likely a proof is."""
     prose.print("Forecast from the unlabelled items", style="italic")
-    for name, value in rows.items():
-        prose.print(f"  {name:<14} {value}", markup=False)
-    for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
-        names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
-        prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
+    prose.print(f"  {'items per lab':<14} {forecast.items:,}", markup=False)
+    prose.print(f"  {'labels per lab':<14} {_labels(forecast)}", markup=False)
+    if forecast.labs is not None:
+        _show_chances(forecast, epsilon)
 
 
-def _pairs(forecast: Prediction) -> str:
-    """How often two labs differ in simulations, and how often they may for all that is known."""
-    share, high = forecast.disagreement_mean, f"up to {100 * forecast.differ_high:.0f}% would be plausible"
-    if share <= 0:
-        return f"in none of {forecast.draws:,} simulated pairs; {high}"
-    return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
+def _show_chances(forecast: Prediction, epsilon: float) -> None:
+    """A line for so many items, a column for so many labels."""
+    found = {(each["epsilon"], each["items"], each["labels"]): each["chance"] for each in chances(forecast, epsilon)}
+    wider = "" if forecast.wider is None else f" (at {2 * epsilon:g})"
+    prose.print(f"Chance of a proof at epsilon {epsilon:g}{wider}, with so many items and labels", style="italic")
+    rows = [["", *("any" if labels is None else f"{labels}" for labels in _LABELS)]]
+    for items in (times * forecast.items for times in _TIMES):
+        cells = []
+        for labels in _LABELS:
+            own, twice = (found.get((at, items, labels)) for at in (epsilon, 2 * epsilon))
+            cells.append(percent(own or 0.0) + ("" if twice is None else f" ({percent(twice)})"))
+        rows.append([f"{items:,} items", *cells])
+    for first, *cells in rows:
+        prose.print(f"  {first:<14}" + "".join(f"{cell:>15}" for cell in cells), markup=False, soft_wrap=True)
 
 
-def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+def forecast_payload(forecast: Prediction, epsilon: float, beta: float) -> dict[str, Any]:
     """The same as JSON tells it."""
     return {
         "items": forecast.items,
@@ -263,10 +281,10 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "labels_median": forecast.labels_median,
         "labels_high": forecast.labels_high,
         "certified": forecast.certified_fraction,
+        "same": forecast.same(beta),
+        "chances": chances(forecast, epsilon),
         "differ": forecast.disagreement_mean,
-        "differ_high": forecast.differ_high,
         "method": forecast.method,
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
     }
 
 

@@ -18,6 +18,7 @@ from replical.cli.forecasts import (
     bill_reading,
     forecast_payload,
     forecast_reading,
+    level,
     make_forecast,
     show_bills,
     show_cost,
@@ -60,9 +61,7 @@ Noise = Annotated[
     typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)"),
 ]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
-Everything = Annotated[
-    bool, typer.Option("--all", help="also the bills of every learner, and candidates that are hard to tell apart")
-]
+Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
 
@@ -150,7 +149,7 @@ def _answer(
                 "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
                 "reading": found.reading,
-                "forecast": None if forecast is None else forecast_payload(question.C, forecast),
+                "forecast": None if forecast is None else question.told(forecast),
             }
         )
         return
@@ -191,6 +190,15 @@ class Question:
     def weighs(self) -> bool:
         """Does a protocol count losses, not errors?"""
         return self.protocol is not None and self.protocol.recipe.losses is not None
+
+    @property
+    def beta(self) -> float:
+        """The level of a lab, where a protocol has one."""
+        return 0.0 if self.protocol is None else level(self.protocol)
+
+    def told(self, forecast: Prediction) -> dict[str, Any]:
+        """A forecast as JSON tells it."""
+        return forecast_payload(forecast, self.setting.epsilon, self.beta)
 
     def parameter(self, name: str) -> Any:
         """What a protocol says of a parameter."""
@@ -297,7 +305,7 @@ class _Report:
         question, forecast = self.question, self.forecast
         if forecast is None:
             return ""
-        return forecast_reading(forecast, question.setting.rho)
+        return forecast_reading(forecast, question.setting.rho, question.beta)
 
     @property
     def reading(self) -> str:
@@ -366,7 +374,7 @@ def _show(found: _Report, *, everything: bool) -> None:
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
     if forecast is not None:
-        show_forecast(question.C, forecast, ties=everything)
+        show_forecast(forecast, question.setting.epsilon)
         prose.print()
     if everything or question.only is not None:
         show_bills(found.bills, question.title, question.setting, have)

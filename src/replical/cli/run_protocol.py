@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
+from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, level, make_forecast, rough_words
 from replical.cli.inputs import SIMULATED, Cluster, Device, never_over
 from replical.cli.labels import (
     PENDING,
@@ -110,7 +110,9 @@ def run_command(
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
     public: Public = None,
-    truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
+    truths: Annotated[
+        int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
+    ] = 12,
     device: Device = None,
     at: Cluster = None,
     verbose: Annotated[
@@ -329,11 +331,11 @@ def _tell_bill(protocol: Protocol) -> None:
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
     try:
-        forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"))
+        forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"), far=False)
     except NO_FORECAST as error:  # the run will say so if it matters
         _note(f"No forecast: {error}.")
         return None
-    for sentence in rough_words(protocol.recipe.C, forecast, verbose=verbose):
+    for sentence in rough_words(forecast, level(protocol), verbose=verbose):
         _note(sentence)
     return forecast.labels_median
 
