@@ -137,7 +137,7 @@ RETIRED: dict[str, str] = {
     "replical candidates": "type replical data candidates",
     "replical predict": "type replical data predict",
     "replical apply": "type replical data apply",
-    "replical shard": "give run the table itself as --pool, 100,000 items of 100,000 candidates take 1.25 GB of memory",
+    "replical shard": "type replical run --pool TABLE, 100,000 items of 100,000 candidates take 1.25 GB of memory",
     "replical correct": "type replical journal correct",
     "replical export": "type replical journal export",
     "replical confirm": "type replical lab confirm",
