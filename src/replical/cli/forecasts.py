@@ -203,7 +203,7 @@ def _together(forecast: Prediction, beta: float) -> str:
     """What two labs may expect: a proof of one answer, or how often they differ where nothing is proven."""
     same = forecast.same(beta)
     if same is not None:
-        return f"two labs both certified with the same answer in at least {percent(same)} of cases"
+        return f"two labs both certified with the same answer in at least {int(100 * same)}% of cases"
     if not forecast.disagreement_mean:
         return f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
     return f"different answers in {rate(forecast.disagreement_mean, forecast.draws)} of pairs"

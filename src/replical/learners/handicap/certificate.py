@@ -263,11 +263,11 @@ def _advice(proof: HandicapProof, plan: HandicapPlan) -> Iterator[str]:
 
 def _way(proof: HandicapProof, plan: HandicapPlan) -> str:
     """What to type for more items or labels."""
-    if not proof.spent(plan):
+    if not proof.spent:
         return "add rows at the end of the pool's table and type the same command again"
     assert proof.ahead is not None, "several are left"
-    most = two_figures(proof.asked + proof.ahead.play().span("labels").median)
-    if plan.budget == plan.until:
+    most = two_figures(proof.asked + proof.ahead.play().span("labels").high)
+    if proof.budget != plan.max_labels:
         return f"type the same command with --until-budget {most}"
     return f"the budget is part of the protocol, so it takes a new one (init --set max_labels={most}) and other items"
 

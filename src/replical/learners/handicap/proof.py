@@ -59,8 +59,8 @@ class HandicapProof:
         How many are left.
     asked, scanned, skipped
         Labels asked for, items looked at, and disputed items that nobody could label.
-    left
-        Items not looked at; None where there are always more.
+    budget
+        The most labels that the protocol or the lab allowed; None where there was no limit.
     excess
         An estimate of the answer's excess error, not a bound.
     excess_upper
@@ -85,7 +85,7 @@ class HandicapProof:
     asked: int
     scanned: int
     skipped: int
-    left: int | None
+    budget: int | None
     excess: float
     excess_upper: float | None
     tolerance: float | None
@@ -98,17 +98,20 @@ class HandicapProof:
         """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
         return min(1.0, self.labs * self.doubt)
 
-    def spent(self, plan: HandicapPlan) -> bool:
-        """Did the budget end the run, and not the pool?"""
-        return plan.budget is not None and self.asked >= plan.budget
-
     @property
     def more(self) -> str:
         """An estimate of what a proof takes; empty where nobody can say."""
         if self.ahead is None:
             return ""
         rest = self.ahead.play()
+        if self.spent:
+            return f"{rest.span('labels').of('more labels')}, among {rest.span('items').of('items')}"
         return f"{rest.span('items').of('more items')}, with {rest.span('labels').of('labels')}"
+
+    @property
+    def spent(self) -> bool:
+        """Did a budget end the run, and not the pool?"""
+        return self.budget is not None and self.asked >= self.budget
 
     @property
     def outcome(self) -> None:
@@ -364,7 +367,7 @@ def conclude(
         asked=asked,
         scanned=history.scanned,
         skipped=blocks.unlabelled,
-        left=blocks.left,
+        budget=plan.budget,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
@@ -409,10 +412,9 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, alike: int, names: str
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    spent = proof.spent(plan)
-    end = f"the budget of {plan.budget} labels was spent" if spent else "the pool was used up"
+    end = f"the budget of {proof.budget} labels was spent" if proof.spent else "the pool was used up"
     order = [] if plan.source == "order" else ["a public order of preference"]
-    usual = ["more labels" if spent else "more items", *order, "or a larger epsilon"]
+    usual = ["more labels" if proof.spent else "more items", *order, "or a larger epsilon"]
     why, items = f"{end} before one candidate was left: the answer is one of", count(proof.scanned, "item")
     apart = f"never differed on {items} and have one handicap, so no label tells them apart"
     helps = ["items on which they differ", "a protocol with one of them alone if they are the same"]
