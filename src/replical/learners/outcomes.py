@@ -13,7 +13,7 @@ from replical.core.text import two_figures
 Floats = NDArray[np.float64]
 
 
-SPREAD = 1.3  # what is not played, such as items that differ from those seen, adds to a range on either side
+SPREAD = 1.3  # what is not played adds so much to a range on either side (benchmarks/advice.py)
 
 
 @dataclass(frozen=True)

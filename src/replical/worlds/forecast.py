@@ -22,7 +22,7 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.base import learn
 from replical.learners.catalogue import Record, find
-from replical.learners.outcomes import Outcomes
+from replical.learners.outcomes import SPREAD, Outcomes
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
 from replical.pools.pool import Pool
@@ -33,7 +33,6 @@ Progress = Callable[[int, int], None]
 
 DRAWS = 50  # worlds looked at, each with two labs
 FARTHEST = 4  # times the items of a lab: so far labs are simulated
-SPREAD = 1.3  # what worlds outside the model add to a range of labels, on either side
 
 
 @dataclass(frozen=True, kw_only=True)

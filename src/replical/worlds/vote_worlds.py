@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.table import PackedRows, PredictionTable
+from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
 from replical.pools.pool import AnyPool, Pool
@@ -46,7 +45,6 @@ SLIP = 0.02  # share of labels that no vote decides
 _LEAST = 0.001  # reliability of a candidate that goes along with nobody
 _REFITS, _POWERS = 30, 8  # of the common factor
 _ROUNDS = 8  # of starts that depend on where the weight is
-_CODES = 2**24  # unpacked at a time
 NOISY, FLIPS = 0.5, 0.2  # share of worlds in which labels are flipped at random, and the largest share of flips
 
 
@@ -269,19 +267,13 @@ class VoteLabels:
     def __init__(self, world: VoteWorld, pool: Pool, generator: np.random.Generator) -> None:
         self._world, self._items, self._generator = world, pool.items, generator
 
-    @cached_property
-    def _law(self) -> Numbers:
-        """Of every item at once: a label at a time would take longer."""
-        if not isinstance(self._items, PackedRows):
-            return self._world.law(self._items)
-        return np.concatenate([self._world.law(codes) for _, codes in self._items.blocks(_CODES)])
-
     def answer(self, query: Query) -> Answers:
         """Labels for `query`."""
         world = self._world
         if world.certain:
             return Answers.unanimous(query, self._items[query.items, world.best], world.labels)
-        counts = self._generator.multinomial(query.counts.astype(np.int64), self._law[query.items]).astype(np.int64)
+        law = world.law(np.asarray(self._items[query.items]))
+        counts = self._generator.multinomial(query.counts.astype(np.int64), law).astype(np.int64)
         return Answers(items=query.items, counts=counts)
 
 
