@@ -54,7 +54,7 @@ FORECASTS = 1  # strings a set that are forecast
 
 @dataclass(frozen=True)
 class Told:
-    """A range and what came; `known` of its low, median and high were. Nothing came (None) if it is beyond what was tried."""
+    """A range, of which `known` ends and median were known, and what came; None if that is beyond what was tried."""
 
     low: float
     median: float
