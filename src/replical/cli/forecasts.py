@@ -341,7 +341,7 @@ class Outlook:
         if standing is None or standing.rest is None or course.query is None:
             return ""
         self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
-        words = f"{count(self._at, 'label')}; {self._span.of('left')}"
+        words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
         if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
             first = session.protocol.recipe.describe(standing.first)
             words += f"; proven so far: {first} is within {at_most(standing.tolerance)} of the best"

@@ -8,7 +8,7 @@ from math import ceil, inf
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core.text import two_figures
+from replical.core.text import plural, two_figures
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +29,9 @@ class Span:
 
     Examples
     --------
-    >>> Span(230.4, 351.0, 519.0).of("labels"), Span(230.4, 2000, 9000, known=2).of("items")
+    >>> Span(230.4, 351.0, 519.0).of("label"), Span(230.4, 2000, 9000, known=2).of("item")
     ('about 350 labels (230 to 520)', 'about 2,000 items (230 to more than 9,000)')
-    >>> Span(230.4, 9000, 9000, known=1).of("items"), Span(9000, 9000, 9000, known=0).of("more items")
+    >>> Span(230.4, 9000, 9000, known=1).of("item"), Span(9000, 9000, 9000, known=0).of("more item")
     ('230 to more than 9,000 items', 'more than 9,000 more items')
     """
 
@@ -40,9 +40,10 @@ class Span:
     high: float
     known: int = 3
 
-    def of(self, things: str) -> str:
-        """So many things, to two figures."""
+    def of(self, one: str, more: str | None = None) -> str:
+        """So many things, to two figures: `one`, or `more`, which is `one` with an s if left out."""
         low, median, high = (f"{two_figures(end):,}" for end in (self.low, self.median, self.high))
+        things = plural(self.median, one, more)
         if self.known == 0:
             return f"more than {low} {things}"
         if self.known == 1:

@@ -105,8 +105,8 @@ class HandicapProof:
             return ""
         rest = self.ahead.play()
         if self.spent:
-            return f"{rest.span('labels').of('more labels')}, among {rest.span('items').of('items')}"
-        return f"{rest.span('items').of('more items')}, with {rest.span('labels').of('labels')}"
+            return f"{rest.span('labels').of('more label')}, among {rest.span('items').of('item')}"
+        return f"{rest.span('items').of('more item')}, with {rest.span('labels').of('label')}"
 
     @property
     def spent(self) -> bool:
