@@ -127,11 +127,14 @@ def same_and_least(seed, power):
     return sum(a * a + b * b for a, b in zip(right, wrong, strict=True)) / 8, p**power - 2 * max(wrong)
 
 
+@pytest.mark.claim("handicap")
 @pytest.mark.parametrize("seed", range(50))
 def test_two_labs_are_certified_with_one_answer_as_often_as_is_said(seed):
     same, least = same_and_least(seed, 2)
     assert same >= least
 
 
+@pytest.mark.claim("handicap")
+@pytest.mark.mutant
 def test_a_bound_without_the_square_is_noticed():
     assert any(same < least for same, least in (same_and_least(seed, 1) for seed in range(50)))
