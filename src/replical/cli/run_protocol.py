@@ -39,7 +39,6 @@ from replical.core.kernels.torch_device import use
 from replical.core.text import count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.page import page
-from replical.lab.certificate.survivors import write_survivors
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import SCHEMA, commitment
@@ -93,9 +92,6 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    survivors: Annotated[
-        Path | None, typer.Option(help="write the survivors to this file, where the certificate may not name them all")
-    ] = None,
     page_words: PageWords = None,
     until_budget: Annotated[
         int | None,
@@ -128,13 +124,13 @@ def run_command(
     }
     registration = _Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
-        writes = {"--out": out, "--html": html, "--survivors": survivors, "--register": register}
+        writes = {"--out": out, "--html": html, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html, survivors=survivors)
+    _check_private(private=private, approve=approve, html=html)
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
-    _check_listed(protocol, private=private, survivors=survivors)
+    _check_listed(protocol, private=private)
     check_allowed(protocol, lab=lab_name, measure=measure_error, beacon=beacon, registers=register is not None)
     items = read_items(protocol, pool, id_column, public)
     if registration.stops:
@@ -160,7 +156,7 @@ def run_command(
             return _say_pending(session, labelling.batch, labelling.outlook, as_json=as_json)
         if done.certificate is None:
             return _write_vote(session, out, approve=approve, as_json=as_json)
-        written = _write_files(session, done.certificate, out, html, survivors)
+        written = _write_files(session, done.certificate, out, html)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
         if labelling.earlier and labelling.earlier[0] != session.result.hypothesis:
             _note(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
@@ -230,23 +226,17 @@ class _Labelling:
         self.batch = self.source.answer(session, self.outlook)
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None, survivors: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
     if private and html is not None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
-    if private and survivors is not None:
-        raise BadUsage("--survivors says what the lab found, and --private shows nothing but the vote: leave it out")
 
 
-def _check_listed(protocol: Protocol, *, private: bool, survivors: Path | None) -> None:
-    """Refuse what names hypotheses where there is no list of them."""
-    if family_of(protocol.record).lists:
-        return
-    kind = protocol.content["class"]["kind"]
-    if survivors is not None:
-        raise BadUsage(f"--survivors names hypotheses of a list, and the class {kind} is no list: leave it out")
-    if private:
+def _check_listed(protocol: Protocol, *, private: bool) -> None:
+    """Refuse a vote for hypotheses where there is no list of them."""
+    if private and not family_of(protocol.record).lists:
+        kind = protocol.content["class"]["kind"]
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
 
 
@@ -341,19 +331,12 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
 
 
 def _write_files(
-    session: Session, certificate: dict[str, Any], out: Path, html: Path | None, survivors: Path | None
+    session: Session, certificate: dict[str, Any], out: Path, html: Path | None
 ) -> dict[str, Path | str | None]:
-    """The page and the survivors beside the certificate, where they are wanted: what each file is."""
+    """The page beside the certificate, where it is wanted: what each file is."""
     if html is not None:
         write_whole(html, page(certificate), what="the page", refuse=BadUsage)
-    if survivors is not None:
-        write_survivors(session, survivors)
-    elif "digest" in certificate["body"]["survivors"]:
-        _note(
-            f"{out} tells a digest of its survivors, who are too many to be named there: run the same command with "
-            "--survivors FILE to write them for those who compare labs."
-        )
-    return {"certificate": out, "journal": session.journal.where, "page": html, "survivors": survivors}
+    return {"certificate": out, "journal": session.journal.where, "page": html}
 
 
 def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:

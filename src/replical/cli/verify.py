@@ -20,7 +20,6 @@ from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
-from replical.lab.certificate.survivors import read_survivors
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
@@ -55,9 +54,6 @@ def verify_command(
     public: Annotated[
         Path | None, typer.Option(help="the public table that handicaps were made from: they are computed again")
     ] = None,
-    survivors: Annotated[
-        Path | None, typer.Option(help="the survivors, where they are too many for the certificate to name")
-    ] = None,
     registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
@@ -74,7 +70,7 @@ def verify_command(
         raise BadUsage("a journal is replayed on its pool: give --pool too")
     never_over(
         {"--html": html},
-        {"the certificate": certificate, "--pool": pool, "--journal": journal, "--survivors": survivors},
+        {"the certificate": certificate, "--pool": pool, "--journal": journal},
     )
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
@@ -83,8 +79,7 @@ def verify_command(
     except BadCertificate as error:
         none = Check(name="the file is a certificate", status="failed", detail=str(error))
         return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
-    left = None if survivors is None else read_survivors(survivors)
-    check = partial(verify, public=public, survivors=left)
+    check = partial(verify, public=public)
     verdict = check(content)
     if verdict.valid and pool is not None:
         protocol = Protocol.of(content["body"]["protocol"])
@@ -144,10 +139,6 @@ def compare_command(
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
     ],
     registration: RegistrationFiles = None,
-    survivors: Annotated[
-        list[Path] | None,
-        typer.Option(help="the survivors of a lab, where its certificate does not name them; once for each"),
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided.
@@ -157,21 +148,19 @@ def compare_command(
     """
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
-    left = [read_survivors(file) for file in survivors or []]
     contents: list[dict[str, Any]] = []
     verdicts: list[Verification] = []
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
         certificate = read(path)
-        own = next((each for each in left if each.fits(certificate["body"])), None)
-        verdict = verify(certificate, survivors=own)
+        verdict = verify(certificate)
         if not verdict.valid:
             wrong = verdict.objection
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
         verdicts.append(verdict)
-    comparison = compare(contents, left)
+    comparison = compare(contents)
     runs, registrations = [each for each in contents if not confirms(each["body"])], registration or []
     unfit = wrong_registrations(runs, registrations)
     if as_json:

@@ -43,7 +43,6 @@ from replical.lab.certificate.checks import (
 )
 from replical.lab.certificate.file import body_of, plan_of, shared_of, summary
 from replical.lab.certificate.schema import wrong_body
-from replical.lab.certificate.survivors import Survivors, check_own
 from replical.lab.certificate.unchecked import (
     MADE_IN_PUBLIC,
     not_checkable,
@@ -72,12 +71,8 @@ def verify(
     journal: Journal | None = None,
     *,
     public: Path | None = None,
-    survivors: Survivors | None = None,
 ) -> Verification:
-    """Check a certificate as deeply as what is given allows.
-
-    A `public` table shows whether it made the handicaps; a file of `survivors` names them where the certificate does not.
-    """
+    """Check a certificate as deeply as what is given allows; a `public` table shows whether it made the handicaps."""
     checks, body = Checks(), certificate["body"]
     check_limits(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
@@ -89,9 +84,6 @@ def verify(
     if not readable:
         return checks.verification("self")
     protocol, level = protocol_of(body), "self"
-    if survivors is not None:
-        check_own(survivors, body)
-        body = survivors.named_in(body)
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
     if public is not None and readable:
