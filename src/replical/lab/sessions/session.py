@@ -47,7 +47,7 @@ class Session:
     budgets
         Labels that the lab wants to spend, and those to measure the answer's error with; what the journal says if left out.
     note
-        Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
+        Is told, in a sentence, what a person who runs may want to know.
 
     Attributes
     ----------
@@ -98,9 +98,7 @@ class Session:
         self._annotator, self._budgets = annotator, budgets
         learner = protocol.learner
         self.secret, self.lab = bind(protocol, lab, journal, (budgets or Budgets()).of(learner), note)
-        self.replay = Replay(
-            protocol, self.lab, journal, secret=self.secret, learner=learner, budgets=budgets, note=note
-        )
+        self.replay = Replay(protocol, self.lab, journal, secret=self.secret, learner=learner, budgets=budgets)
         self.replay.hear()
         self.fresh = not self.ledger.asked
         self.refresh()
@@ -112,7 +110,6 @@ class Session:
         self._check_conclusion(query)
         if query is None:
             return
-        self.replay.keep()
         if self.journal.writable and self.open != self.ledger.open_items:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
