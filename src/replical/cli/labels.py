@@ -126,7 +126,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     if session.course.latest is None:
         return
     labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
-    if still == 1 and session.measuring:
+    if still == 1 and session.error_labels:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
     left = "" if outlook is None else outlook.left()

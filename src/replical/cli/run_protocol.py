@@ -39,9 +39,9 @@ from replical.core.kernels.torch_device import use
 from replical.core.text import count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.page import page
+from replical.lab.journal.binding import SCHEMA, commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import SCHEMA, commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import VOTE_SCHEMA as VOTE
@@ -358,7 +358,7 @@ def _say_result(
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
     most = session.budget
-    spent = most is not None and result.labels - measured >= most - session.measuring and not result.stopped
+    spent = most is not None and result.labels - measured >= most - session.error_labels and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "rho_proven", "conditions"]
         keys += [key for key in ("proof", "answer_error") if key in body]

@@ -53,9 +53,7 @@ def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learn
     monkeypatch.setattr(version_space, "_LOOK", 2**20)
     moved = []
     together = packed.SurvivorPredictions.__init__
-    monkeypatch.setattr(
-        packed.SurvivorPredictions, "__init__", lambda *these: (moved.append(1), together(*these))[1]
-    )
+    monkeypatch.setattr(packed.SurvivorPredictions, "__init__", lambda *these: (moved.append(1), together(*these))[1])
     with backend.using("numpy"):
         assert facts(learner, labels) == expected
     assert moved

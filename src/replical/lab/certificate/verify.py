@@ -50,8 +50,8 @@ from replical.lab.certificate.unchecked import (
     unchecked_public,
     unchecked_registration,
 )
+from replical.lab.journal.binding import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.journal.journal import Journal
-from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_made

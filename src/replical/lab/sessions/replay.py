@@ -15,9 +15,9 @@ import numpy as np
 from replical.core.memory import without_garbage_collection
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, ReplicalError
+from replical.lab.journal.binding import check_registered, seed_of
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import CHANGES, Ledger
-from replical.lab.journal.owner import check_registered, seed_of
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.learners.base import Course, Learner
@@ -94,14 +94,14 @@ class Replay:
         return self.budgets.of(self._learner)
 
     @property
-    def measuring(self) -> int:
+    def error_labels(self) -> int:
         """Labels to ask for after the answer is known."""
-        return self.budgets.measure
+        return self.budgets.error
 
     @property
     def budgets(self) -> Budgets:
         """What the lab wants to spend."""
-        return self._given or Budgets(self.ledger.budget, self.ledger.measure)
+        return self._given or Budgets(self.ledger.budget, self.ledger.error_labels)
 
     def _hear(self) -> None:
         ledger = self.ledger
@@ -134,10 +134,10 @@ class Budgets(NamedTuple):
     """Labels that a lab wants to spend, None where the plan decides; and those to measure the answer's error with."""
 
     choose: int | None = None
-    measure: int = 0
+    error: int = 0
 
     def of(self, learner: Learner) -> Learner:
         """The `learner` with these, and after it what measures the error of its answer."""
         if self.choose is not None:
             learner = learner_for(learner.plan.spending(self.choose))
-        return Measured(learner, self.measure) if self.measure else learner
+        return Measured(learner, self.error) if self.error else learner

@@ -8,9 +8,9 @@ from typing import NotRequired, TypedDict
 from replical.classes.base import Label
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
+from replical.lab.journal.binding import bind, name_events
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.replay import Budgets, Replay
@@ -205,9 +205,9 @@ class Session:
         return labels, ledger.skipped & seen
 
     @property
-    def measuring(self) -> int:
+    def error_labels(self) -> int:
         """Labels to ask for after the answer is known, to measure how often it errs."""
-        return self.replay.measuring
+        return self.replay.error_labels
 
     @property
     def learner(self) -> Learner:
@@ -217,10 +217,10 @@ class Session:
     @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol or the lab says so."""
-        most = self.replay.budgets._replace(measure=0).of(self.protocol.learner).plan.budget
-        return None if most is None else most + self.replay.measuring
+        most = self.replay.budgets._replace(error=0).of(self.protocol.learner).plan.budget
+        return None if most is None else most + self.replay.error_labels
 
-    def measure(self, labels: int) -> None:
+    def measure_error(self, labels: int) -> None:
         """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
 
         Raises
@@ -231,7 +231,7 @@ class Session:
             If it is no whole number of at least 1.
         """
         Measured(self.protocol.learner, labels)
-        if labels > self.ledger.measure:
+        if labels > self.ledger.error_labels:
             self._record([Event(kind="measure", detail={"labels": labels})])
 
     def spend(self, labels: int) -> None:
