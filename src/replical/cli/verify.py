@@ -170,7 +170,11 @@ def compare_command(
         answer({"schema": "replical.compare/1", **told, "registrations": registered})
     else:
         _say_comparison(comparison, contents, [path.name for path in certificates])
-        _say_depths(verdicts)
+        prose.print(
+            "Each file was checked by itself: nothing is wrong. That its labels lead to this answer, the lab's pool and "
+            "journal show: replical verify CERT --pool FILE --journal FILE.",
+            soft_wrap=True,
+        )
         if comparison.warning and not comparison.same_items:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
         say_registrations(runs, registrations, unfit)
@@ -287,17 +291,6 @@ def _names(bodies: list[dict[str, Any]]) -> str:
     """Who they are, where all have names."""
     names = [body["lab"] for body in bodies if "lab" in body]
     return f" ({', '.join(names)})" if len(names) == len(bodies) else ""
-
-
-def _say_depths(verdicts: list[Verification]) -> None:
-    """The same in words."""
-    unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
-    most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
-    prose.print(
-        f"Checked by the files alone: {most} in each rest on the lab's word until pool and journal are checked too "
-        "(replical verify; -v lists them).",
-        soft_wrap=True,
-    )
 
 
 def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
