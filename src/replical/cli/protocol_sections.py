@@ -94,7 +94,7 @@ def _scores(candidates: str, cuts: str) -> dict[str, Any]:
     if _is_table(path):
         with reading(path) as update:
             models = [{"name": name} for name in score_columns(path, progress=update)]
-        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
+        notes.say(f"Scores: {', '.join(each['name'] for each in models)}.")
     else:
         models = read_candidates(candidates)
     return {

@@ -149,7 +149,7 @@ def run_command(
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         done = run(
             protocol, items, labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
-            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=_note,
+            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=notes.say,
         )  # fmt: skip
         session = done.session
         if done.open:
@@ -159,7 +159,7 @@ def run_command(
         written = _write_files(session, done.certificate, out, html)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
         if labelling.earlier and labelling.earlier[0] != session.result.hypothesis:
-            _note(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
+            notes.say(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
     return 0
 
 
@@ -197,13 +197,9 @@ class _Registration:
             told = {"lab": made["lab"], "digest": made["digest"], "registration": str(self.file)}
             answer({"schema": SCHEMA, "status": "registered"} | told)
             return
-        prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
+        prose.say(f"Registered: {self.file}, {made['digest']}")
         then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
-        prose.print(
-            f"No label was asked. Publish the file; run without --register once it is public{then}.",
-            markup=False,
-            soft_wrap=True,
-        )
+        prose.say(f"No label was asked. Publish the file; run without --register once it is public{then}.")
 
 
 @dataclass(kw_only=True)
@@ -240,12 +236,8 @@ def _check_listed(protocol: Protocol, *, private: bool) -> None:
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
 
 
-def _note(sentence: str) -> None:
-    notes.print(sentence, markup=False, soft_wrap=True)
-
-
 def _warn(sentence: str) -> None:
-    notes.print(f"Warning: {sentence}", style="bold red", markup=False, soft_wrap=True)
+    notes.say(f"Warning: {sentence}", style="bold red")
 
 
 def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
@@ -253,17 +245,17 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     protocol, lab = session.protocol, session.lab
     plan, family = protocol.plan, family_of(protocol.record)
     about = f"{plan.learner}, {family.class_words(protocol.recipe.C)}, {count(len(lab), 'item')}"
-    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {about}")
+    notes.say(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {about}")
     if session.ledger.registration is None and (verbose or protocol.registers):
-        _note(
+        notes.say(
             f"Not registered: items {lab.fingerprint[:23]}, private seed committed to as {commitment(session.secret)[:23]}. "
             "Others can tell a run that was thrown away if --register FILE is published before the first label."
         )
     most = plan.labels_most
     if most is not None:
-        _note(f"At most {amount(most)} {plural(most, 'label')}.")
+        notes.say(f"At most {amount(most)} {plural(most, 'label')}.")
     for remark in family.remarks(protocol):
-        _note(remark)
+        notes.say(remark)
     for warning in family.warnings(protocol, lab.items):
         _warn(f"{warning}.")
     if (cost := family.cost(protocol)) is not None:
@@ -285,17 +277,17 @@ def _tell_bill(protocol: Protocol) -> None:
     setting = protocol.setting(nu=0.0 if noisy else None)
     for bill in bills(setting, plan.learner, pool="finite", noisy=noisy):
         if bill.plan == plan.name and bill.labels is not None:
-            _note(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
+            notes.say(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
     try:
         forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"))
     except NO_FORECAST as error:  # the run will say so if it matters
-        _note(f"No forecast: {error}.")
+        notes.say(f"No forecast: {error}.")
         return None
     for sentence in rough_words(protocol.recipe.C, forecast, verbose=verbose):
-        _note(sentence)
+        notes.say(sentence)
     return forecast.labels_median
 
 
@@ -346,7 +338,7 @@ def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) ->
     if as_json:
         answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
     else:
-        prose.print(f"Vote of {vote['lab']}: {out}", markup=False, soft_wrap=True)
+        prose.say(f"Vote of {vote['lab']}: {out}")
         prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
     return 0
 
@@ -380,7 +372,7 @@ def _say_result(
         _files_sentence(written, certified=body["certified"]),
         *(detail_words(result, protocol) if verbose else ()),
     ):
-        prose.print(sentence, markup=False, soft_wrap=True)
+        prose.say(sentence)
 
 
 def _answer_sentence(session: Session) -> str:
