@@ -791,9 +791,7 @@ def test_a_run_says_what_is_proven_and_how_good_the_answer_is(lab):
     lab(*words)
     assert "Certified: this is the candidate with the smallest error plus handicap. " in lab.out
     assert "two labs are both certified and have different answers is at most 0.4.\n" in lab.out
-    assert (
-        f" interval 0 to {at_most(part['excess_upper'], 4)}; --measure-error 100 measures the error." in lab.out
-    )
+    assert f" interval 0 to {at_most(part['excess_upper'], 4)}; --measure-error 100 measures the error." in lab.out
     assert lab.out.count("\n") == 4
     lab(*words, "--measure-error", 30, "--html", "lab.html")
     assert re.search(

@@ -58,7 +58,7 @@ from replical.lab.public import check_made
 from replical.lab.sessions.replay import Budgets
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
-from replical.learners.catalogue import find
+from replical.learners.catalogue import find, takes_handicaps
 from replical.learners.plan import STOP
 from replical.learners.proof import family_of, same
 from replical.pools.pool import Pool
@@ -213,8 +213,7 @@ def check_limits(body: Any, *, deeply: bool = False) -> None:
         n = len(Protocol(protocol).recipe.C)
     except (ReplicalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return
-    handicaps = isinstance(protocol.get("learner"), Mapping) and protocol["learner"].get("name") == "handicap"
-    most = _MEASURED if deeply or handicaps else _ALONE
+    most = _MEASURED if deeply or takes_handicaps(protocol.get("learner")) else _ALONE
     if n > most:
         raise _too_much(f"{n:,} hypotheses", most)
 
