@@ -15,10 +15,11 @@ import typer
 from rich.table import Table
 
 from replical.classes.base import HypothesisClass
-from replical.cli.output import interval, progress, prose
+from replical.cli.output import progress, prose
 from replical.core.exact import clopper_pearson
 from replical.core.parallel import cores, ordered_map
 from replical.core.randomness import PrivateRandomness
+from replical.core.text import interval
 from replical.errors import BadUsage, MissingExtra
 from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
 from replical.worlds.datasets import twelve, twelve_models

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
-from replical.cli.inputs import SIMULATED, Device, never_over
+from replical.cli.inputs import SIMULATED, Device, never_over, whole
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -31,12 +31,12 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import amount, answer, notes, prose, whole
+from replical.cli.output import answer, notes, prose
 from replical.cli.page import PageWords
 from replical.cli.sentences import detail_words
 from replical.core.files import write_whole
 from replical.core.kernels.torch_device import use
-from replical.core.text import count, plural
+from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.page import page
 from replical.lab.journal.binding import SCHEMA, commitment
