@@ -32,7 +32,7 @@ from replical.cli.labels import (
 )
 from replical.cli.output import Screen, answer, notes, prose
 from replical.cli.page import PageWords
-from replical.cli.sentences import loss_words
+from replical.cli.protocol import loss_words
 from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.lab.certificate.file import read

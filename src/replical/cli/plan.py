@@ -31,7 +31,7 @@ from replical.cli.inputs import (
     whole,
 )
 from replical.cli.output import answer, progress, prose, reading
-from replical.cli.sentences import cut_words, loss_words
+from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import amount, count, plural
 from replical.errors import (
