@@ -143,6 +143,7 @@ class Labs:
     models: ModelSet
     items: int
     ways: tuple[Way, ...] = WAYS
+    seed: str = SEED
 
     @cached_property
     def population(self) -> Population:
@@ -218,7 +219,7 @@ class Labs:
 
     def public_rows(self, string: int) -> NDArray[np.int64]:
         """The rows of the population that are the public items."""
-        rows = PrivateRandomness.simulated(SEED, self.models.name, string, "public").generator()
+        rows = PrivateRandomness.simulated(self.seed, self.models.name, string, "public").generator()
         return rows.integers(len(self.models.truth), size=PUBLIC)
 
     def best(self, labels: int, places: NDArray[np.int64], string: int, name: str) -> int:
@@ -243,7 +244,7 @@ class Labs:
         return np.asarray(pool.ids[pool.order])
 
     def shared(self, string: int) -> SharedRandomness:
-        return SharedRandomness(f"{SEED}/{self.models.name}/{string}")
+        return SharedRandomness(f"{self.seed}/{self.models.name}/{string}")
 
     def private(self, string: int, name: str) -> tuple[str | int, ...]:
         return (self.shared(string).seed, self.items, name)
@@ -458,7 +459,7 @@ def grow(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: b
 
 def order(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: bool) -> None:
     """Measure public orders, print and write it."""
-    from choosing_orders import SIZES, Ordering, summary, table
+    from choosing_orders import FRESH, SIZES, Ordering, summary, table
 
     rows, begun = [], time.perf_counter()
     for items in SIZES:
@@ -468,7 +469,7 @@ def order(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: 
                 runs += some
             say(f"{name}, {items:,} items: {time.perf_counter() - begun:.0f} s")
         rows += summary(runs, items)
-    found = {**SETTING, "commit": commit(), "sets": list(names), "strings": strings, "orders": rows}
+    found = {**SETTING, "seed": FRESH, "commit": commit(), "sets": list(names), "strings": strings, "orders": rows}
     out.mkdir(parents=True, exist_ok=True)
     for file in (out / "choosing-orders.json", *([HISTORY / "orders.json"] if kept else [])):
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
