@@ -57,7 +57,7 @@ def flight_worlds(items: int, public: int) -> tuple[World, World, World]:
     --------
     >>> labs, alike, balanced = flight_worlds(20_000, 100)
     >>> len(labs.C), labs.C.candidates[0], len(labs.cells), len(alike.cells), len(balanced.cells)
-    (12, 'discriminant', 100000, 20000, 9374)
+    (12, 'discriminant', 100000, 20000, 9350)
     """
     names, predictions, late = _stored("flights")
     public_rows, lab_rows = np.split(np.arange(len(late)), [_PUBLIC_FLIGHTS])
