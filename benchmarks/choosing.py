@@ -68,7 +68,7 @@ from replical.worlds.world import Population
 
 HISTORY = Path(__file__).parent / "history" / "choosing"
 SEED = "one learner"  # chosen once: string number s of a set is SEED/SET/s
-STRINGS = {500: 20, 2_000: 20, 20_000: 20}  # by items in a pool
+STRINGS = {500: 20, 2_000: 20, 20_000: 8}  # by items in a pool
 LARGEST = max(STRINGS)
 OFTEN = 9  # how much more frequent half of the labels are among public items from elsewhere
 GROWN = {first: [round(first * 1.5**times) for times in range(5)] for first in (500, 2_000)}
