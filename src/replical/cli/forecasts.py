@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replical.cli.output import amount, answer, prose, reading
+from replical.cli.output import answer, prose, reading
 from replical.core.exact import round_up_to
-from replical.core.text import at_most, count, percent, plural, two_figures
+from replical.core.text import amount, at_most, count, percent, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
@@ -307,7 +307,7 @@ class Outlook:
     ) -> None:
         self._session, self._tell, self._next, self._looks = session, tell, FIRST, looks
         self._kept = session.ledger.estimate
-        self._expected = self._kept if expected is None else expected + session.measuring
+        self._expected = self._kept if expected is None else expected + session.error_labels
         self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
         self._at = 0
 

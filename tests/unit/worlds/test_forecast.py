@@ -99,7 +99,7 @@ def test_more_items_more_labels_and_a_larger_epsilon_make_a_proof_likelier():
 
 def test_a_plan_in_haste_costs_hardly_more_labels():
     """A sixteenth of the labels so far is asked at once; the budget stays."""
-    C, pool = line(200, 3000)
+    C = line(200, 3000)[0]
     made = plan("handicap", C, epsilon=0.1, delta=0.05, rho=0.2, pool="finite", max_labels=100)
     assert [made.opens(asked) for asked in (0, 64, 99)] == [1, 1, 1]
     assert [made.in_haste().opens(asked) for asked in (0, 15, 64, 98)] == [1, 1, 4, 2]
