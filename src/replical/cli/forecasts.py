@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -175,23 +175,12 @@ def make_forecast(
     )  # fmt: skip
 
 
-def level(protocol: Protocol) -> float:
-    """β of a lab; 0 where the learner has none."""
-    plan = protocol.plan
-    return float(plan["beta"]) if "beta" in plan else 0.0
-
-
-def rough_words(forecast: Prediction, beta: float, *, verbose: bool) -> Iterator[str]:
-    """What a lab may expect, where few worlds were looked at; on request also what is behind it."""
-    first = f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}"
-    if forecast.certified_fraction is not None:
-        first += f", {_proof(forecast)}"
-    if not verbose:
-        yield f"{first}; a rough estimate, -v says more."
-        return
-    yield (
-        f"{first}, {_together(forecast, beta)}. That is a rough estimate from {worlds(forecast.draws)}, "
-        f"{CAVEATS[forecast.method]}; replical plan takes more."
+def rough_words(forecast: Prediction) -> str:
+    """What a lab may expect, where few worlds were looked at."""
+    proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)}"
+    return (
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}{proof}; a rough estimate from "
+        f"{worlds(forecast.draws)}, replical plan says more."
     )
 
 
@@ -199,11 +188,10 @@ def _proof(forecast: Prediction) -> str:
     return f"a proof in {percent(forecast.certified_fraction or 0.0)} of labs"
 
 
-def _together(forecast: Prediction, beta: float) -> str:
+def _together(forecast: Prediction) -> str:
     """What two labs may expect: a proof of one answer, or how often they differ where nothing is proven."""
-    same = forecast.same(beta)
-    if same is not None:
-        return f"two labs both certified with the same answer in at least {int(100 * same)}% of cases"
+    if forecast.same is not None:
+        return f"two labs both certified with the same answer in at least {int(100 * forecast.same)}% of cases"
     if not forecast.disagreement_mean:
         return f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
     return f"different answers in {rate(forecast.disagreement_mean, forecast.draws)} of pairs"
@@ -226,20 +214,20 @@ def worlds(draws: int) -> str:
     return count(draws, "simulated world")
 
 
-def forecast_reading(forecast: Prediction, rho: float, beta: float) -> str:
+def forecast_reading(forecast: Prediction, rho: float) -> str:
     """The same in sentences."""
     proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)} at rho = {rho:g}"
     return (
-        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_together(forecast, beta)}: an estimate from "
+        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_together(forecast)}: an estimate from "
         f"{forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}."
     )
 
 
-def chances(forecast: Prediction, epsilon: float) -> list[dict[str, float | int | None]]:
+def chances(forecast: Prediction) -> list[dict[str, float | int | None]]:
     """How likely a lab's proof is, with its items, twice and four times as many, and with so many labels, at ε and 2ε."""
     return [
         {"items": times * forecast.items, "labels": labels, "epsilon": at, "chance": labs.chance(**limits)}
-        for at, labs in ((epsilon, forecast.labs), (2 * epsilon, forecast.wider))
+        for at, labs in ((forecast.epsilon, forecast.labs), (2 * forecast.epsilon, forecast.wider))
         if labs is not None
         for times in _TIMES
         for labels in _LABELS
@@ -247,18 +235,19 @@ def chances(forecast: Prediction, epsilon: float) -> list[dict[str, float | int 
     ]
 
 
-def show_forecast(forecast: Prediction, epsilon: float) -> None:
+def show_forecast(forecast: Prediction) -> None:
     """What the labs may expect: labels, and how likely a proof is."""
     prose.print("Forecast from the unlabelled items", style="italic")
     prose.print(f"  {'items per lab':<14} {forecast.items:,}", markup=False)
     prose.print(f"  {'labels per lab':<14} {_labels(forecast)}", markup=False)
     if forecast.labs is not None:
-        _show_chances(forecast, epsilon)
+        _show_chances(forecast)
 
 
-def _show_chances(forecast: Prediction, epsilon: float) -> None:
+def _show_chances(forecast: Prediction) -> None:
     """A line for so many items, a column for so many labels."""
-    found = {(each["epsilon"], each["items"], each["labels"]): each["chance"] for each in chances(forecast, epsilon)}
+    epsilon = forecast.epsilon
+    found = {(each["epsilon"], each["items"], each["labels"]): each["chance"] for each in chances(forecast)}
     wider = "" if forecast.wider is None else f" (at {2 * epsilon:g})"
     prose.print(f"Chance of a proof at epsilon {epsilon:g}{wider}, with so many items and labels", style="italic")
     rows = [["", *("any" if labels is None else f"{labels}" for labels in _LABELS)]]
@@ -272,7 +261,7 @@ def _show_chances(forecast: Prediction, epsilon: float) -> None:
         prose.print(f"  {first:<14}" + "".join(f"{cell:>15}" for cell in cells), markup=False, soft_wrap=True)
 
 
-def forecast_payload(forecast: Prediction, epsilon: float, beta: float) -> dict[str, Any]:
+def forecast_payload(forecast: Prediction) -> dict[str, Any]:
     """The same as JSON tells it."""
     return {
         "items": forecast.items,
@@ -281,8 +270,8 @@ def forecast_payload(forecast: Prediction, epsilon: float, beta: float) -> dict[
         "labels_median": forecast.labels_median,
         "labels_high": forecast.labels_high,
         "certified": forecast.certified_fraction,
-        "same": forecast.same(beta),
-        "chances": chances(forecast, epsilon),
+        "same": forecast.same,
+        "chances": chances(forecast),
         "differ": forecast.disagreement_mean,
         "method": forecast.method,
     }

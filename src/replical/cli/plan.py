@@ -18,7 +18,6 @@ from replical.cli.forecasts import (
     bill_reading,
     forecast_payload,
     forecast_reading,
-    level,
     make_forecast,
     show_bills,
     show_cost,
@@ -150,7 +149,7 @@ def _answer(
                 "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
                 "reading": found.reading,
-                "forecast": None if forecast is None else question.told(forecast),
+                "forecast": None if forecast is None else forecast_payload(forecast),
             }
         )
         return
@@ -191,15 +190,6 @@ class Question:
     def weighs(self) -> bool:
         """Does a protocol count losses, not errors?"""
         return self.protocol is not None and self.protocol.recipe.losses is not None
-
-    @property
-    def beta(self) -> float:
-        """The level of a lab, where a protocol has one."""
-        return 0.0 if self.protocol is None else level(self.protocol)
-
-    def told(self, forecast: Prediction) -> dict[str, Any]:
-        """A forecast as JSON tells it."""
-        return forecast_payload(forecast, self.setting.epsilon, self.beta)
 
     def parameter(self, name: str) -> Any:
         """What a protocol says of a parameter."""
@@ -306,7 +296,7 @@ class _Report:
         question, forecast = self.question, self.forecast
         if forecast is None:
             return ""
-        return forecast_reading(forecast, question.setting.rho, question.beta)
+        return forecast_reading(forecast, question.setting.rho)
 
     @property
     def reading(self) -> str:
@@ -375,7 +365,7 @@ def _show(found: _Report, *, everything: bool) -> None:
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
     if forecast is not None:
-        show_forecast(forecast, question.setting.epsilon)
+        show_forecast(forecast)
         prose.print()
     if everything or question.only is not None:
         show_bills(found.bills, question.title, question.setting, have)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, level, make_forecast, rough_words
+from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
 from replical.cli.inputs import SIMULATED, Device, never_over, whole
 from replical.cli.labels import (
     PENDING,
@@ -104,9 +104,7 @@ def run_command(
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
     ] = 12,
     device: Device = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="say more: how the forecast was made, and how the run went")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Say what to expect, ask for labels one batch after the other, and write a certificate.
@@ -268,7 +266,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
         features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
         _warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
         return None
-    return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
+    return _tell_forecast(protocol, pool, truths) if truths else None
 
 
 def _tell_bill(protocol: Protocol) -> None:
@@ -281,14 +279,13 @@ def _tell_bill(protocol: Protocol) -> None:
             notes.say(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
 
 
-def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
+def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> float | None:
     try:
         forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"), far=False)
     except NO_FORECAST as error:  # the run will say so if it matters
         notes.say(f"No forecast: {error}.")
         return None
-    for sentence in rough_words(forecast, level(protocol), verbose=verbose):
-        notes.say(sentence)
+    notes.say(rough_words(forecast))
     return forecast.labels_median
 
 

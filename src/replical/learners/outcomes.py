@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil, inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,18 +89,9 @@ class Outcomes:
         return Span(low / SPREAD, median, high * (SPREAD if known == 3 else 1.0), known)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Standing:
-    """What a run can say of itself at this moment.
+class Standing(NamedTuple):
+    """What a run can say of itself at this moment."""
 
-    Attributes
-    ----------
-    rest
-        How it may go on; None where nobody can say.
-    first, tolerance
-        The first of a public order, and within how much of the best it is proven to be; None without an order.
-    """
-
-    rest: Outcomes | None
-    first: int | None
-    tolerance: float | None
+    rest: Outcomes | None  # how it may go on; None where one is left
+    first: int | None  # of a public order; None without one
+    tolerance: float | None  # within so much of the best it is proven to be

@@ -41,8 +41,8 @@ class Prediction:
 
     Attributes
     ----------
-    items
-        Items in each lab's pool.
+    items, epsilon, beta
+        Items in each lab's pool, the plan's ε, and the level of a lab that proves something, else 0.
     labels_low, labels_median, labels_high
         Labels a lab would ask for: a range that should hold four times in five, with the median inside it.
     labs, wider
@@ -57,6 +57,8 @@ class Prediction:
     """
 
     items: int
+    epsilon: float
+    beta: float
     labels_low: float
     labels_median: float
     labels_high: float
@@ -71,13 +73,11 @@ class Prediction:
         """Labs that would end with a proof, with the items they have; None where the learner proves nothing."""
         return None if self.labs is None else self.labs.chance(items=self.items)
 
-    def same(self, beta: float) -> float | None:
-        """At least so often two labs are both certified and have one answer, if each is certified as often as foretold.
-
-        `beta` is the level of a lab (docs/claims/handicap.md).
-        """
+    @property
+    def same(self) -> float | None:
+        """At least so often two labs are both certified with one answer, if p is as foretold (docs/claims/handicap.md)."""
         p = self.certified_fraction
-        return None if p is None else max(0.0, p**2 - 2 * beta)
+        return None if p is None else max(0.0, p**2 - 2 * self.beta)
 
 
 def predict_agreement(
@@ -194,6 +194,8 @@ def _figures(
     differ = sum(one.hypothesis != two.hypothesis or one.hypothesis is None for one, two in pairs)
     return Prediction(
         items=U,
+        epsilon=float(chosen.epsilon),
+        beta=0.0 if labs is None else float(chosen["beta"]),
         labels_low=float(low / SPREAD),
         labels_median=float(middle),
         labels_high=float(min(high * SPREAD, most)),

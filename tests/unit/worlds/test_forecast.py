@@ -91,7 +91,7 @@ def test_more_items_more_labels_and_a_larger_epsilon_make_a_proof_likelier():
         assert labs.chance(items=800, labels=better / 8) >= labs.chance(items=800, labels=worse / 8)
     assert labs.chance(items=400) == found.certified_fraction < found.wider.chance(items=400)
     p = found.certified_fraction
-    assert found.same(0.05) == pytest.approx(max(0.0, p * p - 0.1))
+    assert found.same == pytest.approx(max(0.0, p * p - 0.1))
     near = forecast(pool, "handicap", {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}, draws=4, far=False)
     assert near.labs.items.max() <= 400
     assert near.wider is None
