@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import warnings
 from collections import Counter
@@ -39,6 +40,7 @@ Named = list[tuple[str, Any]]
 Oracle = Callable[[int], Any]
 # What would help, as a command says it and as Python does.
 _SAID = {"a public order of preference": "public rows (public=..)", "--learner ": "learner="}
+log = logging.getLogger("replical")
 _SOME = 10_000  # rows that show whether features tell items apart
 _OWN = 0.99  # of the rows are different where features tell items apart
 
@@ -94,10 +96,17 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _ask(
         self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
     ) -> Result:
-        """Let a learner ask until it has an answer."""
-        return learn(
-            learner, Pool(C, items, self._private(items)), _Lookup(labels, len(C.labels)), SharedRandomness(seed)
-        )
+        """Let a learner ask until it has an answer; begun anew without a row that nobody can label."""
+        whole = pool = Pool(C, items, self._private(items))
+        skipped = set[int]()
+        while True:
+            try:
+                return learn(learner, pool, _Lookup(labels, len(C.labels)), SharedRandomness(seed))
+            except _SkippedRowsError as error:
+                skipped |= error.rows
+                if len(skipped) == len(items):
+                    raise ValueError(f"the oracle gives no label for any of {count(len(items), 'row')}") from error
+                pool = whole.without(np.array(sorted(skipped), dtype=np.int64))
 
     def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
         """All at once, at the end: a fit that fails leaves the one before as it was."""
@@ -170,7 +179,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.classes is None and not len(candidate_labels):
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
             known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
-            return known, lambda items: codes_of([oracle(int(item)) for item in items], known)
+            return known, _OracleCodes(oracle, known)
         if _lacks_labels(y):
             raise ValueError(
                 "Input y contains NaN. For rows without a label give no y but oracle=.., a function from row numbers to "
@@ -188,15 +197,50 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "result_")
 
 
+SKIPPED = np.iinfo(np.uint16).max  # in place of a code: nobody can label this row
+
+
+class _SkippedRowsError(Exception):
+    """These rows were asked for, and nobody can label them."""
+
+    def __init__(self, rows: set[int]) -> None:
+        super().__init__(rows)
+        self.rows = rows
+
+
+class _OracleCodes:
+    """Codes of labels from a function, which is called once a row; None says that nobody can label it."""
+
+    def __init__(self, oracle: Oracle, classes: NDArray[Any]) -> None:
+        self._oracle, self._classes, self._known = oracle, classes, dict[int, int]()
+
+    def __call__(self, items: NDArray[np.int64]) -> Codes:
+        for row in items.tolist():
+            if row not in self._known:
+                label = self._oracle(row)
+                self._known[row] = SKIPPED if label is None else int(codes_of([label], self._classes)[0])
+        return np.array([self._known[row] for row in items.tolist()], dtype=np.uint16)
+
+
 class _Lookup:
     """Labels that are looked up row by row when they are asked for."""
 
     def __init__(self, labels: Callable[[NDArray[np.int64]], Codes], kinds: int) -> None:
-        self._labels, self._kinds = labels, kinds
+        self._labels, self._kinds, self._heard = labels, kinds, 0
 
     def answer(self, query: Query) -> Answers:
         """Each row's label, as often as it is asked."""
-        return Answers.unanimous(query, self._labels(query.items), self._kinds)
+        log_progress(self._heard, query.survivors)
+        codes = self._labels(query.items)
+        if (codes == SKIPPED).any():
+            raise _SkippedRowsError({*query.items[codes == SKIPPED].tolist()})
+        self._heard += len(codes)
+        return Answers.unanimous(query, codes, self._kinds)
+
+
+def log_progress(labels: int, survivors: int) -> None:
+    """For whoever listens to the logger ``replical``: how far a fit has come."""
+    log.info("%s, %s left", count(labels, "label"), count(survivors, "candidate"))
 
 
 def python_words(helps: str) -> str:
