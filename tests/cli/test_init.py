@@ -88,7 +88,7 @@ def test_without_right_answers_people_are_asked(table, command):
 
 
 def test_what_handicap_cannot_use_is_refused_as_a_flag(table, command):
-    code, _, err = command("init", "--pool", "mine.parquet", "--nu", ".1")
+    code, _, err = command("init", "--pool", "mine.parquet", "--set", "nu=.1")
     assert (code, "nu of handicap is left out" in err) == (2, True)
 
 
@@ -120,7 +120,7 @@ def test_labels_stay_numbers_beside_what_models_say_that_abstain(tmp_path, monke
 
 
 def test_flags_are_taken(table, command):
-    words = ["--epsilon", ".1", "--rho", ".2", "--delta", ".01", "--nu", "0", "--labs", "3", "--seed", "drawn now",
+    words = ["--epsilon", ".1", "--rho", ".2", "--delta", ".01", "--set", "nu=0", "--labs", "3", "--seed", "drawn now",
              "--label-values", "yes,no", "--leave-out", "m3", "--title", "Mine", "--out", "other.toml"]  # fmt: skip
     code, _, err = command("init", "--pool", "mine.parquet", *words)
     assert code == 0, err
@@ -141,7 +141,7 @@ def test_flags_are_taken(table, command):
         (["--pool", "mine.parquet", "--epsilon", "2"], "epsilon must be in (0, 1), got 2"),
         (["--pool", "mine.parquet", "--learner", "forest"], "unknown learner 'forest'"),
         (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
-        (["--pool", "mine.parquet", "--public", "mine.parquet"], "--public names a file and a column, FILE:COLUMN"),
+        (["--pool", "mine.parquet", "--public", "mine.parquet"], "mine.parquet names no column: give --public mine.parquet:label if it is labelled"),
         (["--pool", "mine.parquet", "--public", "mine.parquet:label"], "public items belong to no lab, and mine.parquet is your"),
         (["--pool", "mine.parquet", "--out", "mine.parquet", "--force"], "would replace it"),
     ],
