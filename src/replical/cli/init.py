@@ -54,15 +54,13 @@ from replical.cli.questions import (
     about_the_table,
     ask,
     may_ask,
-)
-from replical.cli.questions import (
-    label_column as usual_column,
+    usual_column,
 )
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
-from replical.lab.public import PublicSample, check_features, read_public
+from replical.lab.public import PublicSample, check_features, check_ids, read_public
 from replical.lab.schema import SCHEMA
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.parameters import PARAMETERS
@@ -161,16 +159,16 @@ def init_command(
 ) -> None:
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
-    Models and labels are read from the table. At a terminal it asks what flags leave open, at most five to seven
-    questions; elsewhere, and with --yes, defaults are taken. It says what to type next. --set takes the rare parameters:
-    shortlist, batch, max_labels, nu, theta, bins, step, intercept, and those of the paper's learners (plan, T, k_loop, ..).
+    Models and labels are read from the table (--pool). At a terminal it asks what flags leave open; elsewhere, and with
+    --yes, everything else has a default. It says what to type next. --set takes the rare parameters: shortlist, batch,
+    max_labels, nu, theta, bins, step, intercept, and those of the paper's learners (plan, T, k_loop, ..).
     """
     rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS})
     of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
     named = features_of(features)
     check_new(out, force=force)
-    said = Given(pool=pool, leave_out=leave_out or [], abstain=abstain, price=price, public=public, prefer=prefer)
-    said.handicap, said.labs, said.epsilon, said.shortlist = handicap, labs, epsilon, shortlist
+    said = Given(pool=pool, leave_out=leave_out or [], abstain=abstain, price=price, public=public, prefer=prefer,
+        handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
     asks = may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
         listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
@@ -181,11 +179,8 @@ def init_command(
         start = _ask_the_rest(said, read, asks, bool(lab) or learner not in (None, "handicap"), quiet=as_json)
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
-    epsilon, delta, rho = (
-        _share("epsilon", said.epsilon, EPSILON),
-        _share("delta", delta, 0.05),
-        _share("rho", rho, 0.1),
-    )
+    epsilon = _share("epsilon", said.epsilon, EPSILON)
+    delta, rho = _share("delta", delta, 0.05), _share("rho", rho, 0.1)
     section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
     labels = labels_section(start.values, weights, said.abstain, said.price)
     class_recipe = recipe_of(section, labels, text)
@@ -349,6 +344,7 @@ def _labelled_items(public: str, start: _Start, models: Recipe, id_column: str) 
         raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
     sample = read_public(file, column, models)
     if table is not None and found is not None:
+        check_ids(sample.items, str(file), table, id_column=id_column)
         check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
     return PublicOrder(None, file, sample)
 
@@ -463,29 +459,23 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
-    nu = chosen.get("nu")
-    lines |= (
-        {"nu unknown": "how often the best model errs; this learner does without"}
-        if nu is None
-        else {f"nu {nu}": "how often the best model errs, at most"}
-    )
-    lines |= (
-        {"a public order": "good models come first"}
-        if protocol.preference.get("public_column") is None and ordered
-        else {"order by errors": "on public items: good models come first"}
-        if ordered
-        else {
-            "handicaps random": "public labelled items would put good models first: --public FILE:COLUMN; or a hundred that "
-            "are asked for: replical data order"
-        }
-    )
     labs = chosen.get("labs", 2)
-    lines[f"labs {labs}"] = "the promise is about any two labs" if labs == 2 else "it is about all of them together"
+    lines[f"labs {labs}"] = f"the promise is about {'any two labs' if labs == 2 else 'all of them together'}"
+    if "nu" in chosen:
+        lines[f"nu {chosen['nu']}"] = "how often the best model errs, at most"
+    if not ordered:
+        lines["handicaps random"] = (
+            "public labelled items would put good models first: --public FILE:COLUMN; or a hundred that are asked for: "
+            "replical data order"
+        )
+    elif "public_column" in protocol.preference:
+        lines["order by errors"] = "on public items: good models come first"
+    else:
+        lines["a public order"] = "good models come first"
     if ordered and protocol.plan.n > MANY and protocol.plan.members is None:
         lines["no shortlist"] = f"all {protocol.plan.n} are candidates. {SHORTLIST}: --set shortlist=20"
-    lines |= (
-        {"seed drawn now": "all labs share this text; best is one that was drawn in public: --seed"} if drawn else {}
-    )
+    if drawn:
+        lines["seed drawn now"] = "all labs share this text; best is one that was drawn in public: --seed"
     for what, why in lines.items():
         _line(f"  {what:18}{why}")
 

@@ -6,16 +6,15 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 
-from replical.cli.inputs import file_and_column
 from replical.cli.output import number, prose, whole
 from replical.errors import ReplicalError
 from replical.lab.columns import names_of
 from replical.lab.model_columns import TRUTH, ModelColumns
-from replical.learners.parameters import PARAMETERS
+from replical.learners.parameters import PARAMETERS, Parameter
 
 EPSILON = 0.05  # the usual tolerance
 MANY = 20  # models from which on a shortlist is offered
@@ -30,35 +29,30 @@ _PUBLIC = """Public data, which belong to no lab, put good models first, so that
   2  a table without labels, best of 1,500 items: label up to 100 now, where models differ; there about 150 labels a lab
   3  a number for each model, e.g. its price: no labels; "the cheapest within epsilon of the best"
   4  none: handicaps are drawn; on one of these sets a lab needed 2.8 times as many labels as with 1"""
+_PRICE = Parameter(name="the price", kind="number", high=1, help="")
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Given:
     """What flags say of a protocol, or answers in their place."""
 
-    pool: Path | None = None
-    leave_out: list[str] = field(default_factory=list)
-    abstain: str | None = None
-    price: float | None = None
-    public: str | None = None
-    by: str | None = None
-    descending: bool = False
-    prefer: Path | None = None
-    handicap: str | None = None
-    data: str = ""  # which of the four kinds of public data there are
-    labs: int | None = None
-    epsilon: float | None = None
-    shortlist: int | None = None
-
-    @property
-    def ordered(self) -> bool:
-        """Is there a public order, or will there be one?"""
-        return bool(self.public or self.by or (self.prefer and self.prefer.suffix != ".csv"))
+    pool: Path | None
+    leave_out: list[str]
+    abstain: str | None
+    price: float | None
+    public: str | None
+    prefer: Path | None
+    handicap: str | None
+    labs: int | None
+    epsilon: float | None
+    shortlist: int | None
+    data: str = field(default="4", init=False)  # which of the four kinds of public data there are
+    by: str | None = field(default=None, init=False)  # where public numbers stand
+    descending: bool = field(default=False, init=False)
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked; its answer is kept in a field of `Given`, as `take` reads it."""
+class Question(NamedTuple):
+    """What is asked; the answer is kept in a field of `Given`, as `take` reads it. The proposal leaves that as it is."""
 
     key: str
     words: str
@@ -77,7 +71,7 @@ def ask(questions: Iterator[Question], given: Given) -> None:
 
         def take(text: str, question: Question = question) -> Any:
             try:
-                return question.take(text.strip())
+                return getattr(given, question.key) if text == question.proposal else question.take(text.strip())
             except (ReplicalError, ValueError) as error:
                 raise typer.BadParameter(str(error)) from error
 
@@ -95,34 +89,34 @@ def about_the_rest(given: Given, found: ModelColumns, *, lists_labs: bool) -> It
         words = "Which of these are no models? Names with commas"
         yield Question("leave_out", words, lambda text: _names(text, found), "none")
     if given.abstain is None and len(found.never) == 1:
-        prose.print(f"{found.never[0]} is no right answer: do models abstain that way?", markup=False, soft_wrap=True)
-        yield Question("price", "Its price, as a share of an error, e.g. 0.1; no if not", _price, "no")
+        words = "If models abstain that way: what it costs, as a share of an error, e.g. 0.1"
+        yield Question("price", words, lambda text: _PRICE.check(number(text)), "no")
         given.abstain = None if given.price is None else str(found.never[0])
-    if not given.ordered and given.prefer is None and given.handicap is None:
-        yield from _about_public_data(given)
+    if (given.public, given.prefer, given.handicap) == (None, None, None):
+        prose.print(_PUBLIC, markup=False, soft_wrap=True)
+        yield Question("data", "Public data: 1, 2, 3 or 4", lambda text: _one_of(text, "1", "2", "3"), "4")
+        words = "The table" if given.data == "2" else "The file and its column, FILE:COLUMN"
+        if given.data != "4":
+            yield Question("by" if given.data == "3" else "public", words, lambda text: _source(text, given))
+        if given.data == "3":
+            words = "Which come first, the smallest or the largest"
+            yield Question("descending", words, lambda text: bool(_one_of(text, "largest")), "smallest")
     if given.labs is None and not lists_labs:
         yield Question("labs", "How many labs", lambda text: PARAMETERS["labs"].check(whole(text)), "2")
     if given.epsilon is None:
         words = "Tolerance: how much more often than the best the chosen model may err; a smaller one takes more labels"
         yield Question("epsilon", words, lambda text: PARAMETERS["epsilon"].check(number(text)), str(EPSILON))
     models = len(found.models) - len(given.leave_out)
-    if given.ordered and given.shortlist is None and models > MANY:
+    ordered = given.public or given.by or (given.prefer and given.prefer.suffix != ".csv")
+    if ordered and given.shortlist is None and models > MANY:
         prose.print(f"{SHORTLIST}.", soft_wrap=True)
-        words = f"How many are candidates: 20, 8, .. or all {models}"
+        words = f"How many of {models} are candidates: 20, 8, .. or all"
         yield Question("shortlist", words, lambda text: _shortlist(text, models), "all")
 
 
-def _about_public_data(given: Given) -> Iterator[Question]:
-    prose.print(_PUBLIC, markup=False, soft_wrap=True)
-    yield Question("data", "Public data: 1, 2, 3 or 4", _one_of("1", "2", "3", "4"), "4")
-    if given.data == "1":
-        yield Question("public", "The table and its column of labels, FILE:COLUMN", lambda text: _labelled(text, given))
-    elif given.data == "2":
-        yield Question("public", "The table without labels", lambda text: str(_other(_file(text), given)))
-    elif given.data == "3":
-        yield Question("by", "The numbers, FILE:COLUMN of a CSV with a column candidate", _column)
-        words = "Which come first, the smallest or the largest"
-        yield Question("descending", words, lambda text: _one_of("smallest", "largest")(text) == "largest", "smallest")
+def usual_column(file: Path) -> str | None:
+    """The column of a table that by its name holds labels, if there is one."""
+    return next((name for name in names_of(file) if name.lower() in TRUTH), None)
 
 
 # ---- answers ----
@@ -134,59 +128,36 @@ def _file(text: str) -> Path:
     return Path(text)
 
 
-def _other(file: Path, given: Given) -> Path:
+def _source(text: str, given: Given) -> str:
+    """A public table, with its column where one is wanted; that need not be said where it has a usual name."""
+    name, _, column = (text, "", "") if Path(text).is_file() or ":" not in text else text.rpartition(":")
+    file = _file(name)
     if given.pool is not None and file.samefile(given.pool):
-        raise ValueError(f"public items belong to no lab, and {file} is your table: name a table of its own")
-    return file
-
-
-def _column(text: str) -> str:
-    file, column = file_and_column("the answer", text)
-    if column not in (names := names_of(_file(str(file)))):
-        raise ValueError(f"{file} has no column {column!r}; the first are {', '.join(names[:8])}")
-    return text
-
-
-def _labelled(text: str, given: Given) -> str:
-    """A table with its column, which need not be said where it has a usual name."""
-    if Path(text).is_file() and (column := label_column(Path(text))):
-        text = f"{text}:{column}"
-    _other(Path(_column(text).rpartition(":")[0]), given)
-    return text
-
-
-def label_column(file: Path) -> str | None:
-    """The column of a table that by its name holds labels, if there is one."""
-    return next((name for name in names_of(file) if name.lower() in TRUTH), None)
+        raise ValueError(f"public data belong to no lab, and {file} is your table: name a file of its own")
+    if given.data == "2":
+        return name
+    column = column or usual_column(file) or ""
+    if column not in (names := names_of(file)):
+        raise ValueError(f"{file} has no column {column!r}, it has {', '.join(names[:8])}: write FILE:COLUMN")
+    return f"{name}:{column}"
 
 
 def _names(text: str, found: ModelColumns) -> list[str]:
-    names = [] if text == "none" else [name.strip() for name in text.split(",")]
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
     if unknown := [name for name in names if name not in found.models]:
-        raise ValueError(f"{unknown[0]!r} is none of the models; none if all are models")
-    if len(found.models) - len(set(names)) < 2:
+        raise ValueError(f"{unknown[0]!r} is none of the models")
+    if len(found.models) - len(names) < 2:
         raise ValueError("that leaves fewer than two models, and nothing to choose")
     return names
 
 
-def _price(text: str) -> float | None:
-    if text != "no" and not 0 <= float(text) <= 1:
-        raise ValueError(f"a price is a number from 0 to 1, got {text}")
-    return None if text == "no" else float(text)
-
-
-def _shortlist(text: str, models: int) -> int | None:
-    if text == "all":
-        return None
+def _shortlist(text: str, models: int) -> int:
     if (size := PARAMETERS["shortlist"].check(whole(text))) > models:
         raise ValueError(f"a shortlist of {size} is longer than the list of {models} models")
     return int(size)
 
 
-def _one_of(*words: str) -> Callable[[str], str]:
-    def take(text: str) -> str:
-        if text not in words:
-            raise ValueError(f"{text!r} is none of {', '.join(words)}")
-        return text
-
-    return take
+def _one_of(text: str, *words: str) -> str:
+    if text not in words:
+        raise ValueError(f"{text!r} is none of these")
+    return text

@@ -7,6 +7,7 @@ import secrets
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -103,7 +104,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             try:
                 return learn(learner, pool, _Lookup(labels, len(C.labels)), SharedRandomness(seed))
             except _SkippedRowsError as error:
-                skipped |= error.rows
+                skipped |= error.args[0]
                 if len(skipped) == len(items):
                     raise ValueError(f"the oracle gives no label for any of {count(len(items), 'row')}") from error
                 pool = whole.without(np.array(sorted(skipped), dtype=np.int64))
@@ -179,7 +180,8 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.classes is None and not len(candidate_labels):
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
             known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
-            return known, _OracleCodes(oracle, known)
+            heard = cache(lambda row: SKIPPED if (label := oracle(row)) is None else codes_of([label], known)[0])
+            return known, lambda items: np.array([*map(heard, items.tolist())], dtype=np.uint16)
         if _lacks_labels(y):
             raise ValueError(
                 "Input y contains NaN. For rows without a label give no y but oracle=.., a function from row numbers to "
@@ -202,24 +204,6 @@ SKIPPED = np.iinfo(np.uint16).max  # in place of a code: nobody can label this r
 
 class _SkippedRowsError(Exception):
     """These rows were asked for, and nobody can label them."""
-
-    def __init__(self, rows: set[int]) -> None:
-        super().__init__(rows)
-        self.rows = rows
-
-
-class _OracleCodes:
-    """Codes of labels from a function, which is called once a row; None says that nobody can label it."""
-
-    def __init__(self, oracle: Oracle, classes: NDArray[Any]) -> None:
-        self._oracle, self._classes, self._known = oracle, classes, dict[int, int]()
-
-    def __call__(self, items: NDArray[np.int64]) -> Codes:
-        for row in items.tolist():
-            if row not in self._known:
-                label = self._oracle(row)
-                self._known[row] = SKIPPED if label is None else int(codes_of([label], self._classes)[0])
-        return np.array([self._known[row] for row in items.tolist()], dtype=np.uint16)
 
 
 class _Lookup:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Items
+from replical.classes.losses import Losses
 from replical.classes.recipe import Recipe
 from replical.classes.table import PredictionTable
 from replical.lab.pool import LabPool, pool_fingerprint
@@ -66,23 +67,15 @@ def ask_and_keep(
         if session.course.latest is not None:
             log_progress(len(session.ledger.labels), session.course.latest.survivors)
 
-    protocol = FitProtocol(_content(recipe, learner.plan, seed), recipe, learner.plan)
+    content = {"schema": SCHEMA, "seed": seed, "class": {"kind": "table", "candidates": list(C.candidates)}}
+    content |= {"labels": {"values": list(recipe.answers)}, "learner": _about(learner.plan, losses)}
+    protocol = FitProtocol(content, recipe, learner.plan)
     return run(protocol, pool, label_of, fspath(journal), private=True, progress=tell).result
 
 
-def _content(recipe: Recipe, plan: Plan, seed: str) -> dict[str, Any]:
-    """Whatever the fit depends on beside its rows: a journal of another fit is refused."""
-    places, losses = plan.prior.places, recipe.losses
-    return {
-        "schema": SCHEMA,
-        "seed": seed,
-        "class": {"kind": "table", "candidates": list(recipe.columns)},
-        "labels": {"values": list(recipe.answers), "costs": [] if losses is None else [*map(list, losses.costs)]},
-        "handicap": {"order": [] if places is None else places.argsort().tolist()},
-        "learner": {
-            "name": plan.learner,
-            "epsilon": str(plan.epsilon),
-            "max_labels": plan.max_labels,
-            "numbers": {number.name: str(number.value) for number in plan.numbers},
-        },
-    }
+def _about(plan: Plan, losses: Losses | None) -> dict[str, Any]:
+    """Whatever a fit depends on beside rows, text and candidates: a journal of another fit is refused."""
+    numbers = {number.name: str(number.value) for number in plan.numbers}
+    about = {"name": plan.learner, "epsilon": str(plan.epsilon), "max_labels": plan.max_labels, "numbers": numbers}
+    order = [] if plan.prior.places is None else plan.prior.places.argsort().tolist()
+    return about | {"order": order, "costs": [] if losses is None else [*map(list, losses.costs)]}
