@@ -15,6 +15,7 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS
 from replical.classes.recipe import Recipe
+from replical.cli import questions
 from replical.cli.inputs import (
     CLASSES,
     PLAN,
@@ -45,17 +46,7 @@ from replical.cli.protocol_sections import (
     read_models,
     without_abstention,
 )
-from replical.cli.questions import (
-    EPSILON,
-    MANY,
-    SHORTLIST,
-    Given,
-    about_the_rest,
-    about_the_table,
-    ask,
-    may_ask,
-    usual_column,
-)
+from replical.cli.questions import MANY, SHORTLIST, Given
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, models_alike
@@ -169,7 +160,7 @@ def init_command(
     check_new(out, force=force)
     said = Given(pool=pool, leave_out=leave_out or [], abstain=abstain, price=price, public=public, prefer=prefer,
         handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
-    asks = may_ask(yes=yes, as_json=as_json)
+    asks = questions.may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
         listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
         start = _begin(*listed, values, abstain)
@@ -179,7 +170,7 @@ def init_command(
         start = _ask_the_rest(said, read, asks, bool(lab) or learner not in (None, "handicap"), quiet=as_json)
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
-    epsilon = _share("epsilon", said.epsilon, EPSILON)
+    epsilon = _share("epsilon", said.epsilon, questions.EPSILON)
     delta, rho = _share("delta", delta, 0.05), _share("rho", rho, 0.1)
     section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
     labels = labels_section(start.values, weights, said.abstain, said.price)
@@ -267,13 +258,13 @@ def _no_rules(given: Mapping[str, object]) -> None:
 def _ask_the_rest(said: Given, read: Callable[[], _Start], asks: bool, lists_labs: bool, *, quiet: bool) -> _Start:
     """What is read from a table; and whoever is there is asked what flags leave open."""
     if asks and said.pool is None:
-        ask(about_the_table(), said)
+        questions.ask(questions.about_the_table(), said)
     start = read()
     if not quiet:
         _say_table(start)
     if not asks or start.found is None:
         return start
-    ask(about_the_rest(said, start.found, lists_labs=lists_labs), said)
+    questions.ask(questions.about_the_rest(said, start.found, lists_labs=lists_labs), said)
     return read()
 
 
@@ -329,10 +320,10 @@ def _public_order(
 
 def _without_a_column(public: str) -> str:
     """What to do with a public table of which no column was named."""
+    column = questions.usual_column(Path(public)) or "COLUMN"
     return (
-        f"--public {public} names no column: give --public {public}:{usual_column(Path(public)) or 'COLUMN'} if it is "
-        f"labelled; if not, have a hundred labels asked for first: replical data order {public} --ask page --journal "
-        "public.db --out order.json"
+        f"--public {public} names no column: give --public {public}:{column} if it is labelled; if not, have a hundred "
+        f"labels asked for first: replical data order {public} --ask page --journal public.db --out order.json"
     )
 
 
