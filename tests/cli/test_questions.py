@@ -175,9 +175,10 @@ def test_what_models_say_that_abstain_has_a_price(folder):
     asked = Terminal("init", "--pool", "shy.csv", "--labs", "2", "--epsilon", ".2", "--handicap", "exponentials")
     asked.reply(MODELS)
     asked.reply("If models abstain that way", "2")
-    asked.reply("the price must be in [0, 1), got 2", ".1")
+    asked.reply("a price is a number from 0 to 1, got 2", ".1")
     code, text = asked.end()
     assert code == 0, text
+    assert "No right answer is 'unsure'." in text
     assert written()["labels"] == {"values": ["no", "yes"], "abstain": "unsure", "price": 0.1}
 
 

@@ -46,7 +46,7 @@ from replical.cli.protocol_sections import (
     read_models,
     without_abstention,
 )
-from replical.cli.questions import MANY, SHORTLIST, Given
+from replical.cli.questions import MANY, SHORTLIST, Given, Question
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, models_alike
@@ -167,7 +167,9 @@ def init_command(
     else:
         _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
         read = partial(_read_table, said, out, id_column, label_column, values, candidates)
-        start = _ask_the_rest(said, read, asks, bool(lab) or learner not in (None, "handicap"), quiet=as_json)
+        ours = learner in (None, "handicap")
+        rest = partial(questions.about_the_rest, said, labs=ours and not lab, shortlist=ours)
+        start = _read_and_ask(said, read, rest if asks else None, quiet=as_json)
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
     epsilon = _share("epsilon", said.epsilon, questions.EPSILON)
@@ -176,7 +178,6 @@ def init_command(
     labels = labels_section(start.values, weights, said.abstain, said.price)
     class_recipe = recipe_of(section, labels, text)
     made, public_file, sample = _public_order(said, start, class_recipe, labels, id_column, asks, out)
-    prefer = None if made else said.prefer
     looked_at = start.table if public_file is None else public_file
     alike = start.alike(looked_at)
     if alike and not as_json:
@@ -192,7 +193,9 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
-    content |= _preference(record.id, made, sample, handicap, class_recipe, text, epsilon, prefer)
+    content |= _preference(
+        record.id, made, sample, handicap, class_recipe, text, epsilon, None if made else said.prefer
+    )
     if said.shortlist is not None:
         content["handicap"] = {"from": "exponentials"} | content.get("handicap", {}) | {"shortlist": said.shortlist}
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
@@ -255,16 +258,18 @@ def _no_rules(given: Mapping[str, object]) -> None:
             raise BadUsage(f"{flag} is not about the models of a table: leave out {flag}, or --pool")
 
 
-def _ask_the_rest(said: Given, read: Callable[[], _Start], asks: bool, lists_labs: bool, *, quiet: bool) -> _Start:
-    """What is read from a table; and whoever is there is asked what flags leave open."""
-    if asks and said.pool is None:
+def _read_and_ask(
+    said: Given, read: Callable[[], _Start], rest: Callable[[ModelColumns], Iterator[Question]] | None, *, quiet: bool
+) -> _Start:
+    """What is read from a table; whoever can be asked is asked about it, and about the `rest`."""
+    if rest is not None and said.pool is None:
         questions.ask(questions.about_the_table(), said)
     start = read()
     if not quiet:
         _say_table(start)
-    if not asks or start.found is None:
+    if rest is None or start.found is None:
         return start
-    questions.ask(questions.about_the_rest(said, start.found, lists_labs=lists_labs), said)
+    questions.ask(rest(start.found), said)
     return read()
 
 

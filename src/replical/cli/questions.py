@@ -14,7 +14,7 @@ from replical.cli.output import number, prose, whole
 from replical.errors import ReplicalError
 from replical.lab.columns import names_of
 from replical.lab.model_columns import TRUTH, ModelColumns
-from replical.learners.parameters import PARAMETERS, Parameter
+from replical.learners.parameters import PARAMETERS
 
 EPSILON = 0.05  # the usual tolerance
 MANY = 20  # models from which on a shortlist is offered
@@ -29,7 +29,6 @@ _PUBLIC = """Public data, which belong to no lab, put good models first, so that
   2  a table without labels, best of 1,500 items: label up to 100 now, where models differ; there about 150 labels a lab
   3  a number for each model, e.g. its price: no labels; "the cheapest within epsilon of the best"
   4  none: handicaps are drawn; on one of these sets a lab needed 2.8 times as many labels as with 1"""
-_PRICE = Parameter(name="the price", kind="number", high=1, help="")
 
 
 @dataclass(kw_only=True)
@@ -62,7 +61,8 @@ class Question(NamedTuple):
 
 def may_ask(*, yes: bool, as_json: bool) -> bool:
     """Is there a person who wants to be asked?"""
-    return sys.stdin.isatty() and sys.stdout.isatty() and not (yes or as_json)
+    watched = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    return watched and not (yes or as_json)
 
 
 def ask(questions: Iterator[Question], given: Given) -> None:
@@ -83,14 +83,17 @@ def about_the_table() -> Iterator[Question]:
     yield Question("pool", "Your table, one row per item and one column per model", _file)
 
 
-def about_the_rest(given: Given, found: ModelColumns, *, lists_labs: bool) -> Iterator[Question]:
-    """All others, about a table in which these models were `found`; some follow from the answers before."""
+def about_the_rest(given: Given, found: ModelColumns, *, labs: bool, shortlist: bool) -> Iterator[Question]:
+    """All others, about a table in which these models were `found`; some follow from the answers before.
+
+    Whether `labs` and a `shortlist` may be asked about depends on the learner, and on labs that are named.
+    """
     if not given.leave_out:
         words = "Which of these are no models? Names with commas"
         yield Question("leave_out", words, lambda text: _names(text, found), "none")
     if given.abstain is None and len(found.never) == 1:
-        words = "If models abstain that way: what it costs, as a share of an error, e.g. 0.1"
-        yield Question("price", words, lambda text: _PRICE.check(number(text)), "no")
+        prose.print(f"No right answer is {found.never[0]!r}.", markup=False, soft_wrap=True)
+        yield Question("price", "If models abstain that way, what that costs, as a share of an error", _price, "no")
         given.abstain = None if given.price is None else str(found.never[0])
     if (given.public, given.prefer, given.handicap) == (None, None, None):
         prose.print(_PUBLIC, markup=False, soft_wrap=True)
@@ -101,14 +104,14 @@ def about_the_rest(given: Given, found: ModelColumns, *, lists_labs: bool) -> It
         if given.data == "3":
             words = "Which come first, the smallest or the largest"
             yield Question("descending", words, lambda text: bool(_one_of(text, "largest")), "smallest")
-    if given.labs is None and not lists_labs:
+    if given.labs is None and labs:
         yield Question("labs", "How many labs", lambda text: PARAMETERS["labs"].check(whole(text)), "2")
     if given.epsilon is None:
         words = "Tolerance: how much more often than the best the chosen model may err; a smaller one takes more labels"
         yield Question("epsilon", words, lambda text: PARAMETERS["epsilon"].check(number(text)), str(EPSILON))
     models = len(found.models) - len(given.leave_out)
     ordered = given.public or given.by or (given.prefer and given.prefer.suffix != ".csv")
-    if ordered and given.shortlist is None and models > MANY:
+    if ordered and shortlist and given.shortlist is None and models > MANY:
         prose.print(f"{SHORTLIST}.", soft_wrap=True)
         words = f"How many of {models} are candidates: 20, 8, .. or all"
         yield Question("shortlist", words, lambda text: _shortlist(text, models), "all")
@@ -149,6 +152,12 @@ def _names(text: str, found: ModelColumns) -> list[str]:
     if len(found.models) - len(names) < 2:
         raise ValueError("that leaves fewer than two models, and nothing to choose")
     return names
+
+
+def _price(text: str) -> float:
+    if not 0 <= (price := number(text)) <= 1:
+        raise ValueError(f"a price is a number from 0 to 1, got {price:g}")
+    return price
 
 
 def _shortlist(text: str, models: int) -> int:
