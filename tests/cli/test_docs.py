@@ -227,7 +227,7 @@ def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
     assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
     assert [code for _, code, *_ in done] == [0] * 5
     assert "2 of 2 are certified" in done[3][2]
-    stated = re.findall(r"^[A-Z][a-z]+:", re.search(r"```\n(Answer:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
+    stated = re.findall(r"^[A-Z][a-z ]+:", re.search(r"```\n(Answer:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
     assert [line.split(":")[0] + ":" for line in done[1][2].splitlines()] == stated
 
 
