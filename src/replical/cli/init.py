@@ -6,7 +6,6 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -46,7 +45,7 @@ from replical.cli.protocol_sections import (
     read_models,
     without_abstention,
 )
-from replical.cli.questions import MANY, SHORTLIST, Given, Question
+from replical.cli.questions import MANY, SHORTLIST, Given
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, models_alike
@@ -166,10 +165,14 @@ def init_command(
         start = _begin(*listed, values, abstain)
     else:
         _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
-        read = partial(_read_table, said, out, id_column, label_column, values, candidates)
-        ours = learner in (None, "handicap")
-        rest = partial(questions.about_the_rest, said, labs=ours and not lab, shortlist=ours)
-        start = _read_and_ask(said, read, rest if asks else None, quiet=as_json)
+        start = _read_and_ask(
+            said,
+            lambda: _read_table(said, out, id_column, label_column, values, candidates),
+            asks=asks,
+            ours=learner in (None, "handicap"),
+            lists_labs=bool(lab),
+            quiet=as_json,
+        )
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
     epsilon = _share("epsilon", said.epsilon, questions.EPSILON)
@@ -259,17 +262,18 @@ def _no_rules(given: Mapping[str, object]) -> None:
 
 
 def _read_and_ask(
-    said: Given, read: Callable[[], _Start], rest: Callable[[ModelColumns], Iterator[Question]] | None, *, quiet: bool
+    said: Given, read: Callable[[], _Start], *, asks: bool, ours: bool, lists_labs: bool, quiet: bool
 ) -> _Start:
-    """What is read from a table; whoever can be asked is asked about it, and about the `rest`."""
-    if rest is not None and said.pool is None:
+    """What is read from a table; whoever can be asked is asked which, and about it."""
+    if asks and said.pool is None:
         questions.ask(questions.about_the_table(), said)
     start = read()
     if not quiet:
         _say_table(start)
-    if rest is None or start.found is None:
+    if not asks or start.found is None:
         return start
-    questions.ask(rest(start.found), said)
+    rest = questions.about_the_rest(said, start.found, labs=ours and not lists_labs, shortlist=ours)
+    questions.ask(rest, said)
     return read()
 
 

@@ -39,6 +39,7 @@ from replical.pools.query import Answers, Query
 Candidates = Sequence[Any] | Mapping[str, Any]
 Named = list[tuple[str, Any]]
 Oracle = Callable[[int], Any]
+RowCodes = Callable[[NDArray[np.int64]], Codes]  # labels of rows, looked up when they are asked for
 # What would help, as a command says it and as Python does.
 _SAID = {"a public order of preference": "public rows (public=..)", "--learner ": "learner="}
 log = logging.getLogger("replical")
@@ -75,7 +76,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         C: HypothesisClass,
         items: Any,
-        labels: Callable[[NDArray[np.int64]], Codes],
+        labels: RowCodes,
         seed: str,
         **public: Any,
     ) -> Result:
@@ -94,9 +95,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self._ask(learner_for(learner_plan), C, items, labels, seed)
 
-    def _ask(
-        self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
-    ) -> Result:
+    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str) -> Result:
         """Let a learner ask until it has an answer; begun anew without a row that nobody can label."""
         whole = pool = Pool(C, items, self._private(items))
         skipped = set[int]()
@@ -146,9 +145,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _two_classes(
-        self, X: Any, y: Any, oracle: Oracle | None
-    ) -> tuple[NDArray[Any], NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
+    def _two_classes(self, X: Any, y: Any, oracle: Oracle | None) -> tuple[NDArray[Any], NDArray[Any], RowCodes]:
         """The checked items, the two labels, and a way to look one up."""
         if y is None and oracle is None:
             self._labels(y, oracle)
@@ -170,7 +167,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _labels(
         self, y: Any, oracle: Oracle | None, candidate_labels: Sequence[Any] = ()
-    ) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
+    ) -> tuple[NDArray[Any], RowCodes]:
         """The label set, with what the candidates may say, and a way to look a label up when it is asked for."""
         if y is None and oracle is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -209,7 +206,7 @@ class _SkippedRowsError(Exception):
 class _Lookup:
     """Labels that are looked up row by row when they are asked for."""
 
-    def __init__(self, labels: Callable[[NDArray[np.int64]], Codes], kinds: int) -> None:
+    def __init__(self, labels: RowCodes, kinds: int) -> None:
         self._labels, self._kinds, self._heard = labels, kinds, 0
 
     def answer(self, query: Query) -> Answers:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from replical.classes.base import Codes, Items
+from replical.classes.base import Items
 from replical.classes.losses import Losses
 from replical.classes.recipe import Recipe
 from replical.classes.table import PredictionTable
@@ -23,7 +21,7 @@ from replical.lab.sessions.session import Session
 from replical.learners.base import Learner
 from replical.learners.plan import Plan
 from replical.learners.result import Result
-from replical.sklearn.base import SKIPPED, log_progress
+from replical.sklearn.base import SKIPPED, RowCodes, log_progress
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def ask_and_keep(
     learner: Learner,
     C: PredictionTable,
     items: Items,
-    labels: Callable[[NDArray[np.int64]], Codes],
+    labels: RowCodes,
     seed: str,
 ) -> Result:
     """Let a learner ask until it has an answer; each label is in the `journal` before the next is asked for."""

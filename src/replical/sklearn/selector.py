@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from replical.classes.base import Codes, Items
+from replical.classes.base import Items
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import UNIFORM, Prior
@@ -25,6 +25,7 @@ from replical.sklearn.base import (
     Candidates,
     Oracle,
     Replicable,
+    RowCodes,
     check_apart,
     check_fitted,
     codes_of,
@@ -225,9 +226,7 @@ class ReplicableSelector(Replicable):
         self._warn_if_uncertified()
         return self
 
-    def _ask(
-        self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
-    ) -> Result:
+    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str) -> Result:
         """Let a learner ask until it has an answer; where labels are kept, from where the journal ends."""
         if self.journal is None:
             return super()._ask(learner, C, items, labels, seed)
