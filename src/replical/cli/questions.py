@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import typer
 
-from replical.cli.output import number, prose, whole
+from replical.cli.inputs import number, whole
+from replical.cli.output import prose
 from replical.errors import ReplicalError
 from replical.lab.columns import names_of
 from replical.lab.model_columns import TRUTH, ModelColumns
