@@ -80,7 +80,7 @@ def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> l
         else f"not proven to be the best: {several} of {len(found.models)} models may be (confidence {sure})"
     )
     said = [
-        f"First: {found.first}, mean loss {best:.4g} on {count(found.items, 'item')}; {proven}.",
+        f"First: {found.first}, mean loss {best:.4f} on {count(found.items, 'item')}; {proven}.",
         f"Two draws of as many items would have the same first in about {100 * found.again:.0f}% of cases (estimate). "
         f"{count(len(found.models) - 1 - found.apart, 'pair')} of {len(found.models) - 1} neighbours cannot be told apart.",
     ]
