@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from replical.cli.inputs import never_over
+from replical.classes.table import PredictionTable
+from replical.cli.inputs import Prefer, never_over, read_prior
 from replical.cli.labels import IdColumn
 from replical.cli.output import answer, number, progress, prose, reading, whole
 from replical.core.exact import round_down, round_up
@@ -41,6 +42,7 @@ def board_command(
         typer.Option(parser=number, help="also name the answer within so much of the best that --string gives"),
     ] = None,
     string: Annotated[str | None, typer.Option(help="a text that was published before anybody saw the scores")] = None,
+    prefer: Prefer = None,
     level: Annotated[float, typer.Option(parser=number, help="how often a statement may be wrong")] = 0.05,
     html: Annotated[Path | None, typer.Option(help="the page to write")] = None,
     top: Annotated[int, typer.Option(parser=whole, help="how many models to print")] = _SHOWN,
@@ -53,13 +55,18 @@ def board_command(
     """
     if (tolerance is None) != (string is None):
         raise BadUsage("--tolerance and --string are given together, or neither is")
+    if prefer is not None and tolerance is None:
+        raise BadUsage(
+            "--prefer says who is preferred among models within a tolerance: give --tolerance and --string too"
+        )
     never_over({"--html": html}, {"the table": table})
     names, losses = _read(table, labels, scores, models, [id_column, *(without or ())])
     with progress("bets") if losses.size > _LARGE else nullcontext() as update:
         found = board(names, losses, level=level, progress=update)
     chosen = None
     if tolerance is not None and string is not None:
-        chosen = choose(names, losses, tolerance=tolerance, string=string, level=level)
+        prior = read_prior(PredictionTable(names), prefer)
+        chosen = choose(names, losses, tolerance=tolerance, string=string, prior=prior, level=level)
     if html is not None:
         write_whole(html, page(found, chosen, tolerance, title=table.stem), what="the page", refuse=BadUsage)
     if as_json:

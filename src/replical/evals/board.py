@@ -194,26 +194,27 @@ def choose(
     *,
     tolerance: float,
     string: str,
-    order: Sequence[str] | None = None,
+    prior: Prior = UNIFORM,
     level: float = 0.05,
     seed: str = "board",
 ) -> Choice:
-    """The answer within a `tolerance` of the best that a published `string` gives, with a public `order` or without.
+    """The answer within a `tolerance` of the best that a published `string` gives, with a public order or without.
 
     Raises
     ------
     BadTable, ValueOutOfRange
-        As `board` does; and if the order does not name every model once.
+        As `board` does.
 
     Examples
     --------
     >>> wrong, names = np.random.default_rng(1).random((2000, 3)) < [.1, .11, .4], ["one", "two", "three"]
-    >>> found = choose(names, wrong, tolerance=.05, string="drawn in public", order=["two", "one", "three"])
+    >>> prior = Prior.order(PredictionTable(names), ["two", "one", "three"])
+    >>> found = choose(names, wrong, tolerance=.05, string="drawn in public", prior=prior)
     >>> found.answer, found.proven, found.again
     ('two', True, 1.0)
     """
     table = check(models, losses, level)
-    c = _handicaps(models, tolerance, string, order)
+    c = _handicaps(models, tolerance, string, prior)
     scores = table.mean(axis=0, dtype=np.float64) + c
     places = np.random.default_rng(_number(seed)).permutation(len(table))
     left = _survivors(_behind(table, places, c, level), scores)
@@ -245,11 +246,9 @@ def _number(seed: str) -> int:
     return SharedRandomness(seed).integer("board", high=2**62)
 
 
-def _handicaps(models: Sequence[str], tolerance: float, string: str, order: Sequence[str] | None) -> Floats:
-    """Those of a protocol for these models with this string: from the text alone, or along the public order."""
-    C = PredictionTable(models)
-    prior = UNIFORM if order is None else Prior.order(C, order)
-    made = plan("handicap", C, epsilon=tolerance, delta=0.05, rho=0.1, pool="finite", prior=prior)
+def _handicaps(models: Sequence[str], tolerance: float, string: str, prior: Prior) -> Floats:
+    """Those of a protocol for these models with this string: from the text alone, or by what is public."""
+    made = plan("handicap", PredictionTable(models), epsilon=tolerance, delta=0.05, rho=0.1, pool="finite", prior=prior)
     assert isinstance(made, HandicapPlan), "the plan of that learner"
     _, units, _ = made.terms(SharedRandomness(string))
     return units / UNIT
