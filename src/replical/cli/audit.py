@@ -21,11 +21,12 @@ from replical.cli.inputs import (
     parameter,
     read_prior,
     settings,
+    whole,
 )
-from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
+from replical.cli.output import answer, notes, progress, prose
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster
-from replical.core.text import about, at_most
+from replical.core.text import about, amount, at_most, interval
 from replical.errors import BadUsage
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
@@ -151,14 +152,13 @@ def _all_pairs(
         return
     _show(figures, None if labs is None else groups, inputs, seconds)
     for each in ready.broken:
-        prose.print(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).", markup=False, soft_wrap=True)
+        prose.say(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
     if any(each.name != LOOP_RUNS for each in ready.broken):
         prose.print("So nothing that the learner promises is proven for these runs.")
     if vacuous:
-        prose.print(
+        prose.say(
             f"Vacuous: labs agree in {100 * figures.base_agreement:.1f}% of pairs before the last step too, so that they "
-            "agree shows nothing about it. A finer class or a larger epsilon would.",
-            soft_wrap=True,
+            "agree shows nothing about it. A finer class or a larger epsilon would."
         )
 
 

@@ -21,12 +21,13 @@ from replical.cli.inputs import (
     Set,
     file_and_column,
     never_over,
+    number,
     parameter,
     read_prior,
     settings,
 )
 from replical.cli.order import read_order
-from replical.cli.output import answer, number, prose
+from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,

@@ -9,9 +9,9 @@ import typer
 
 from replical.classes.catalogue import read_file
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
+from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over, number
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
-from replical.cli.output import answer, number, prose, reading
+from replical.cli.output import answer, prose, reading
 from replical.cli.page import PageOptions, PageWords, serve_page
 from replical.cli.protocol_sections import labels_section, read_models
 from replical.core.files import write_whole

@@ -14,8 +14,8 @@ from typing import Any
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, numbers
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import file_and_column, read_numbers
-from replical.cli.output import notes, number, reading
+from replical.cli.inputs import file_and_column, number, read_numbers
+from replical.cli.output import notes, reading
 from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
@@ -94,7 +94,7 @@ def _scores(candidates: str, cuts: str) -> dict[str, Any]:
     if _is_table(path):
         with reading(path) as update:
             models = [{"name": name} for name in score_columns(path, progress=update)]
-        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
+        notes.say(f"Scores: {', '.join(each['name'] for each in models)}.")
     else:
         models = read_candidates(candidates)
     return {
@@ -364,8 +364,8 @@ def labs_section(said: list[str]) -> dict[str, Any]:
 
 
 def preference_section(learner: str, kind: str, said: dict[str, Any]) -> dict[str, Any]:
-    """Who is preferred: [handicap] of the learner of this name, [prior] of all others."""
-    return {"handicap": {"from": kind} | said} if learner == "handicap" else {"prior": {"kind": kind} | said}
+    """Who is preferred: [handicap] of a learner that takes handicaps, [prior] of all others."""
+    return {"handicap": {"from": kind} | said} if find(learner).handicaps else {"prior": {"kind": kind} | said}
 
 
 _COVERED = Fraction(4, 5)  # of ε: the radius of a cover, which leaves room for the sampling of its items

@@ -6,8 +6,7 @@ import pytest
 from replical.classes.catalogue import recipe
 from replical.errors import ReplicalError
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart, check_features, read_public
-from replical.lab.same_items import same_items
+from replical.lab.public import check_apart, check_features, read_public, same_items
 from replical.lab.tables import read_pool
 from support.lab import content
 from support.protocols import SECTIONS
@@ -37,7 +36,7 @@ def test_a_sample_makes_an_order():
     assert sample.section["public_items"] == 3
     protocol = published()
     assert protocol.public == sample.section["public"]
-    assert protocol.prior.order_of(protocol.shared, "order", n=3).tolist() == [1, 0, 2]
+    assert protocol.prior.places.argsort().tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize("kind", ["thresholds", "intervals", "stumps", "boxes", "halfspaces", "star"])

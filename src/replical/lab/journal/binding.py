@@ -1,9 +1,10 @@
-"""Whose journal it is: protocol, pool and perhaps an answer to confirm, the lab's name, its secret, and what was registered.
+"""What a journal belongs to: protocol, pool and perhaps an answer to confirm, the lab's name, secret and registrations.
 
-The first event binds a journal to a protocol and a pool, and holds the lab's secret, to which the lab commits. Without a
-beacon the secret is the seed of its private randomness. With one the seed is the hash of the secret and of a public value
-that does not exist yet when the lab commits: then nobody, the lab included, can know the seed before, and nobody but the
-lab can know it afterwards.
+A pool may grow: `bind` finds the rows that were added, and writes into the journal that they came. The first event binds a
+journal to a protocol and a pool, and holds the lab's secret, to which the lab commits. Without a beacon the secret is the
+seed of its private randomness. With one the seed is the hash of the secret and of a public value that does not exist yet
+when the lab commits: then nobody, the lab included, can know the seed before, and nobody but the lab can know it
+afterwards.
 """
 
 from __future__ import annotations
@@ -52,7 +53,10 @@ def bind(
             f"the journal {journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
             f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
         )
-    known = [Part(created["items"], created["pool_fingerprint"]), *map(_part_of, journal.growth)]
+    known = [
+        Part(created["items"], created["pool_fingerprint"]),
+        *(Part(each["items"], each["fingerprint"]) for each in journal.growth),
+    ]
     grown = _grow(protocol, lab, journal, known)
     if len(grown.parts) > len(known):
         note(f"The pool has grown by {count(grown.parts[-1].items, 'item')}: the run goes on with them.")
@@ -78,10 +82,6 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
         raise BadJournal(f"{more} the journal {journal.where} knows: go on with replical run first")
     journal.append([Event(kind="part", detail=new._asdict())])
     return divided
-
-
-def _part_of(detail: Mapping[str, Any]) -> Part:
-    return Part(detail["items"], detail["fingerprint"])
 
 
 _KINDS = {"confirms": "a confirmation", "order": "a public order"}  # what a journal may be for, beside runs
