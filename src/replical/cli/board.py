@@ -10,9 +10,9 @@ import numpy as np
 import typer
 
 from replical.classes.table import PredictionTable
-from replical.cli.inputs import Prefer, never_over, read_prior
+from replical.cli.inputs import Prefer, never_over, number, read_prior, whole
 from replical.cli.labels import IdColumn
-from replical.cli.output import answer, number, progress, prose, reading, whole
+from replical.cli.output import answer, progress, prose, reading
 from replical.core.exact import round_down, round_up
 from replical.core.files import write_whole
 from replical.core.text import count

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -248,8 +249,8 @@ def _number(seed: str) -> int:
 
 def _handicaps(models: Sequence[str], tolerance: float, string: str, prior: Prior) -> Floats:
     """Those of a protocol for these models with this string: from the text alone, or by what is public."""
-    made = plan("handicap", PredictionTable(models), epsilon=tolerance, delta=0.05, rho=0.1, pool="finite", prior=prior)
-    assert isinstance(made, HandicapPlan), "the plan of that learner"
+    C = PredictionTable(models)
+    made = cast(HandicapPlan, plan("handicap", C, epsilon=tolerance, delta=0.05, rho=0.1, pool="finite", prior=prior))
     _, units, _ = made.terms(SharedRandomness(string))
     return units / UNIT
 
