@@ -21,13 +21,13 @@ EPSILON = 0.05  # the usual tolerance
 MANY = 20  # models from which on a shortlist is offered
 # Measured: docs/how-to/choose-among-my-models.md, at 2,000 items a lab.
 SHORTLIST = (
-    "With a shortlist of 20 labs asked for half as many labels on five sets of 60 to 240 models, with one of 8 for a "
-    "quarter; but then epsilon is about the best of the shortlist, which there erred .0004 and .0016 more than the best "
+    "With a shortlist of 20 labs asked for .6 as many labels on twelve sets of 10 to 240 models, with one of 8 for a "
+    "third; but then epsilon is about the best of the shortlist, which there erred .0005 and .0007 more than the best "
     "of all"
 )
 _PUBLIC = """Public data, which belong to no lab, put good models first, so that labs need fewer labels:
-  1  a table with labels: on five sets of models a random hundred led to about 250 labels a lab
-  2  a table without labels, best of 1,500 items: label up to 100 now, where models differ; there about 150 labels a lab
+  1  a table with labels: on twelve sets of models a random hundred led to about 100 labels a lab
+  2  a table without labels, best of 1,500 items: label up to 100 now, where models differ; there about 70 labels a lab
   3  a number for each model, e.g. its price: no labels; "the cheapest within epsilon of the best"
   4  none: handicaps are drawn; on one of these sets a lab needed 2.8 times as many labels as with 1"""
 
