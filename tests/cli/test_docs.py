@@ -254,3 +254,21 @@ def test_the_first_five_minutes_are_as_shown(tmp_path, monkeypatch, command):
         )
         assert now == then
     assert done[4][3].split(":")[0] == done[4][1][0].split(":")[0]
+
+
+def test_language_models_are_evaluated_as_shown(tmp_path, monkeypatch, command):
+    """The page as it is: its logs and tables, and all its commands, in their order."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    page, names = (ROOT / "docs/how-to/evaluate-language-models.md").read_text("utf-8"), {}
+    done = []
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        if kind == "python":
+            exec(compile(block, "page", "exec"), names)
+        for words, lines in shown(f"```\n{block}```\n") if not kind else []:
+            code, out, err = command(*words)
+            assert code == 0, err
+            assert not lines or out.splitlines() == lines
+            done.append(name_of(words))
+    assert [done.count(each) for each in ("data import", "board", "init", "run", "data order")] == [1, 2, 3, 3, 1]
