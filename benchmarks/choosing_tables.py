@@ -220,18 +220,24 @@ MARKS = {  # colour and marker
 }
 
 
+def drawn_in_it(each: Found) -> bool:
+    return each["method"] in MARKS and each["order"] != "elsewhere"
+
+
 def figure(found: Found, path: Path) -> None:
     """Labels against agreement (the upper left is best) and against excess error (the lower left); a column a pool size."""
     from matplotlib.lines import Line2D
     from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter, StrMethodFormatter
 
     pools = found["pools"]
+    largest = [each["excess_99"] for pool in pools for each in pool["totals"] if drawn_in_it(each)]
+    top = 1.1 * max(found["epsilon"], *largest)
     with style():
         drawn = new_figure(2.4 * len(pools) + 0.7, 6.4)
         axes = drawn.subplots(2, len(pools), sharex=True, sharey="row", squeeze=False)
         for (agree, excess), pool in zip(axes.T, pools, strict=True):
             for each in pool["totals"]:
-                if each["method"] not in MARKS or each["order"] == "elsewhere":
+                if not drawn_in_it(each):
                     continue
                 shade, mark = MARKS[each["method"]]
                 look = {"marker": mark, "color": shade, "mfc": shade if each["order"] == "public" else "white"}
@@ -250,7 +256,7 @@ def figure(found: Found, path: Path) -> None:
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
                 excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, **look)
             agree.set(title=f"{pool['items']:,} items per lab", xscale="log", ylim=(0, 1.12))
-            excess.set(xlabel="labels per lab", ylim=(-0.003, None))
+            excess.set(xlabel="labels per lab", ylim=(-0.003, top))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
             excess.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             excess.xaxis.set_minor_locator(NullLocator())
