@@ -9,8 +9,8 @@ others.
 
 Before the run labels and the chance of a proof are forecast from the unlabelled items of another lab (first string only).
 
-Ranges are moved apart by `SPREAD` on either side: the least of those tried with which ranges cover 8 of 10 on every other
-set, beginning with the first. What is shown as "the other sets" had no say in it.
+Ranges are moved apart by `SPREAD` on either side. How many cover what came with this factor and others is told
+of every other set, beginning with the first; what is shown as "the other sets" had no say in it.
 
     python benchmarks/advice.py [--quick] [--workers W] [--sets SET ..] [--strings N] [--out DIR] [--record]
 

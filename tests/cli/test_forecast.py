@@ -220,3 +220,15 @@ def test_with_a_public_order_it_says_what_is_proven_so_far(folder, capsys):
     assert re.fullmatch(
         r"16 labels; about \d+ left \(\d+ to \d+\); proven so far: m0 is within 0\.\d+ of the best", said
     )
+
+
+@pytest.mark.parametrize(("names", "words"), [(NAMES, "It errs at most"), (NAMES[::-1], "is clearly behind")])
+def test_a_run_says_what_is_proven_of_the_first_of_an_order(names, words, folder, capsys):
+    """A good first is the answer; a bad one leaves, and the plain rule decides."""
+    content = (folder / "p.toml").read_text()
+    (folder / "p.toml").write_text(content + f"[handicap]\nfrom = 'order'\norder = {json.dumps(names)}\n")
+    write(folder / "pool.csv", items=4000)
+    assert main([*RUN, "--labels", "pool.csv:truth", "--truths", "0"]) == 0
+    said = capsys.readouterr().out
+    assert words in said, said
+    assert ("decide by the plain rule" in said) == (words == "is clearly behind")
