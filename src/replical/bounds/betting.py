@@ -104,10 +104,20 @@ def _product(factors: Sequence[Decimal], counts: Sequence[int]) -> Decimal:
     return product
 
 
-def accepting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...] = PLAIN) -> Bets:
-    """Bets that a difference Z of losses has mean below `v`: factors 1 + λ(v - Z), for stakes with λ(1-v) < 1."""
+def accepting(
+    v: Decimal,
+    stakes: Sequence[Decimal],
+    values: tuple[Decimal, ...] = PLAIN,
+    weights: tuple[Decimal, ...] | None = None,
+) -> Bets:
+    """Bets that a difference Z of losses has mean below `v`: factors 1 + λ(wv - Z), for stakes with λ(1-v) < 1.
+
+    Values of Z may have `weights` w, of at most 1: the mean is then that of Z divided by that of w.
+    """
     with decimals():
-        return Bets(factors=tuple(tuple(1 + each * (v - Z) for Z in values) for each in stakes), values=values)
+        all_weights = weights or (Decimal(1),) * len(values)
+        factors = (tuple(1 + each * (w * v - Z) for Z, w in zip(values, all_weights, strict=True)) for each in stakes)
+        return Bets(factors=tuple(factors), values=values)
 
 
 def rejecting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...] = PLAIN) -> Bets:

@@ -20,6 +20,7 @@ from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
+from replical.pools.groups import Groups
 
 
 def plan(
@@ -44,6 +45,7 @@ def plan(
     runs: int | None = None,
     labs: int | None = None,
     losses: Losses | None = None,
+    groups: Groups | None = None,
     handicaps: Handicaps | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
@@ -88,6 +90,8 @@ def plan(
     losses
         What predictions cost where that is not one for each error: `Losses.of`; for handicap alone. `epsilon`, `a` and `b`
         are then in costliest errors.
+    groups
+        How items count that belong together, for handicap alone: `Groups`. None where each is a draw of its own.
     handicaps
         Where those of handicap come from, if not from `prior` or the string: `Handicaps`.
     prior
@@ -141,6 +145,10 @@ def plan(
     made = replace(draft, name=name).under(prior, budget)
     if losses is not None:
         made = replace(_with_losses(made, C, losses, record), losses=losses)
+    if groups is not None:
+        grouped = replace(_with_groups(made, groups), groups=groups)
+        _ = grouped.outcomes  # refuses too many
+        made = grouped
     if handicaps is not None:
         made = replace(_with_handicaps(made, given, handicaps), handicaps=handicaps)
     if isinstance(made, HandicapPlan) and shortlist is not None:
@@ -170,6 +178,14 @@ def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: R
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
         says = losses.labels + losses.abstains
         raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
+    return made
+
+
+def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
+    """A plan that can be for items that belong together."""
+    if not isinstance(made, HandicapPlan) or made.noiseless:
+        what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
+        raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")
     return made
 
 

@@ -99,8 +99,8 @@ class Handicap:
         plan = self.plan
         members, c, places = plan.terms(shared)
         S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
-        bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
-        m, asked, place = bets.lead(None, 0), 0, blocks.place
+        bets, history = Bets(c, places, plan.stakes, plan.unit, plan.groups), History(S, plan)
+        m, asked, place, idle = bets.lead(None, 0), 0, blocks.place, plan.integer("idle")
 
         def snapshot() -> State | None:
             """What another run needs to go on from here, and to ask the present query again."""
@@ -116,7 +116,7 @@ class Handicap:
         memory.snapshot = snapshot
         while S.size > 1 and plan.opens(asked):
             place = blocks.place
-            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
+            query = blocks.next(S, plan.opens(asked), idle=idle, V=labels.V, room=plan.room(asked))
             if query.scanned == 0:  # the pool is used up
                 break
             answers = (yield query) if query.total else None
@@ -134,7 +134,7 @@ class Handicap:
             m = bets.lead(m, plan.patience(int(S.indices[m])))
         while history.sharpens and plan.opens(asked):
             T, place = history.rivals(), blocks.place
-            query = blocks.next(T, plan.opens(asked), idle=plan.integer("idle"))
+            query = blocks.next(T, plan.opens(asked), idle=idle, room=plan.room(asked))
             if query.scanned == 0:
                 break
             answers = (yield replace(query, survivors=S.size)) if query.total else None

@@ -10,13 +10,14 @@ from math import ceil
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
-from replical.core.exact import decimals, fraction
+from replical.core.exact import decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
-from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.learners.handicap.handicaps import (
     Handicaps,
     Source,
@@ -26,9 +27,11 @@ from replical.learners.handicap.handicaps import (
     by_weights,
 )
 from replical.learners.plan import Choice, Cost, Number, Plan, Rounds, Setting, Task, scanning_labels
+from replical.pools.groups import SINGLE, Groups
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
+_OUTCOMES = 10_000  # more than anybody wants to see in a certificate
 _SLACK = Fraction(
     1_000_001, 1_000_000
 )  # doubles are off by far less than one part in a million after a million factors
@@ -44,10 +47,13 @@ class BettingPlan(Plan):
         Items open at once.
     losses
         What predictions cost; None where errors are counted.
+    groups
+        How items count that belong together.
     """
 
     batch: int
     losses: Losses | None = None
+    groups: Groups = SINGLE
 
     @property
     def unit(self) -> int:
@@ -59,10 +65,39 @@ class BettingPlan(Plan):
         """By how much two hypotheses may differ in loss on an item, in whole parts of 1/q: 0, q and -q first."""
         return (0, 1, -1) if self.losses is None else self.losses.differences
 
-    @property
+    @cached_property
+    def outcomes(self) -> tuple[tuple[int, int], ...]:
+        """What may come of a group: its size, and the difference of two hypotheses' losses on it; 0 first of each size.
+
+        Without groups every item is a group of 1.
+        """
+        found, sums = list[tuple[int, int]](), {0}
+        for size in range(1, self.groups.largest + 1):
+            sums = {total + each for total in sums for each in self.differences}
+            order = self.differences if size == 1 else [0, *sorted(sums - {0}, key=lambda s: (abs(s), -s))]
+            found += [(size, each) for each in order]
+            if len(found) > _OUTCOMES:
+                raise BadSpec(
+                    f"groups of up to {self.groups.largest} items whose losses are in parts of 1/{self.unit} come to more "
+                    f"than {_OUTCOMES:,} outcomes: take a smaller bound, or coarser losses"
+                )
+        return tuple(found)
+
+    @cached_property
     def values(self) -> tuple[Decimal, ...]:
-        """The same as shares of the costliest error."""
-        return exact_values(self.differences)
+        """The difference of each of them as a share of the costliest error, with the weight of the group."""
+        with decimals():
+            return tuple(Decimal(each) / (self.unit * self.groups.parts(size)) for size, each in self.outcomes)
+
+    def items_counted(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many items `counts` are about, a row for each outcome."""
+        items: NDArray[np.int64] = np.array([size for size, _ in self.outcomes]) @ counts
+        return items
+
+    @cached_property
+    def weights(self) -> tuple[Decimal, ...]:
+        """The weight of each of them."""
+        return tuple(decimal(self.groups.weight(size)) for size, _ in self.outcomes)
 
     @property
     def labels_most(self) -> int | None:
@@ -75,14 +110,13 @@ class BettingPlan(Plan):
         return "labels"
 
     def check_rounds(self, rounds: Rounds) -> str | None:
-        """At most a batch, and never longer idle than the plan allows."""
-        asked, idle = 0, self.integer("idle")
+        """At most a batch, or the groups in which it ends, and never longer idle than the plan allows."""
+        asked, more = 0, self.groups.largest - 1
+        idle = self.integer("idle") + 2 * more
         for each in rounds:
-            if not 0 < each["drawn"] <= self.opens(asked):
-                return (
-                    f"round {each['round']} asks for {each['drawn']} labels, the plan for {self.opens(asked)} at most"
-                )
-            if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < self.opens(asked))):
+            if not 0 < each["drawn"] <= self.opens(asked) + more:
+                return f"round {each['round']} asks for {each['drawn']} labels, the plan for {self.opens(asked) + more} at most"
+            if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < self.opens(asked) or more > 0)):
                 return f"round {each['round']} looks at {each['scanned']} items for {each['drawn']} labels"
             asked += each["drawn"]
         return None
@@ -90,6 +124,10 @@ class BettingPlan(Plan):
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
         return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
+
+    def room(self, asked: int) -> int | None:
+        """How many more labels the budget allows; None where there is none."""
+        return None if self.budget is None else self.budget - asked
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
         """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
@@ -103,14 +141,16 @@ class BettingPlan(Plan):
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` this plan was not made for."""
         super().check(pool)
+        if (pool.groups is None) != (self.groups is SINGLE):
+            raise PlanMismatch(
+                "the plan is for items that belong together, so the pool needs their groups"
+                if pool.groups is None
+                else "the pool's items are in groups, and the plan takes each for a draw of its own: give it groups"
+            )
+        if pool.groups is not None:
+            self.groups.check(np.bincount(pool.groups))
         if pool.exact and self.max_labels is None:
             raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
-
-
-def exact_values(differences: tuple[int, ...]) -> tuple[Decimal, ...]:
-    """Differences of losses as shares of the costliest error."""
-    with decimals():
-        return tuple(Decimal(each) / max(differences) for each in differences)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,8 +268,8 @@ class HandicapPlan(BettingPlan):
 
     @property
     def measurable(self) -> bool:
-        """What it has not looked at is fresh; where errors are not all alike nothing is measured."""
-        return self.losses is None
+        """What it has not looked at is fresh; where errors are not all alike, or items in groups, nothing is measured."""
+        return self.losses is None and self.groups is SINGLE
 
     @property
     def infers(self) -> bool:

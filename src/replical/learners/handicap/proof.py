@@ -24,6 +24,7 @@ from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.plan import Condition
 from replical.learners.result import AnswerError, Verdict
+from replical.pools.groups import SINGLE
 from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
@@ -70,7 +71,7 @@ class HandicapProof:
         where nothing is proven.
     counts
         What the tolerance follows from: for every candidate how often its loss and that of the first of the public order
-        differed by each value of ``plan.values``. None without an order, or where candidates are more than `MOST_COUNTED`.
+        differed by each of ``plan.outcomes``. None without an order, or where candidates are more than `MOST_COUNTED`.
     verdict
         In words.
     """
@@ -128,7 +129,7 @@ class History:
         self._blocks: list[Observation] = []
         self.columns = np.arange(S.size)  # of S, among all candidates
         self._left = np.zeros(S.size, dtype=np.int64)  # blocks that each has seen who left S
-        self._first = Accounts(S.size, plan.differences)  # of the first of a public order
+        self._first = Accounts(S.size, plan)  # of the first of a public order
         self._rivals: VersionSpace | None = None
 
     def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
@@ -210,9 +211,9 @@ class History:
 
     def against(self, h: int, columns: Indices) -> Accounts:
         """The differences between the losses of `h` and of those at `columns`, on the items for which each was in S."""
-        accounts, seen = Accounts(len(columns), self._plan.differences), self._last[columns]
+        accounts, seen = Accounts(len(columns), self._plan), self._last[columns]
         members, predictions = self.whole.indices[columns], self.whole.predictions
-        if self._plan.losses is not None:
+        if self._plan.losses is not None or self._plan.groups is not SINGLE:
             for number, observation in enumerate(self._blocks, 1):
                 some = np.flatnonzero(seen >= number)
                 S = self.whole.restrict(members[some])
@@ -233,13 +234,15 @@ class History:
 
     def least(self) -> VersionSpace:
         """Who lost least on all items that were labelled, in S or not."""
-        if self._plan.losses is None:
+        if self._plan.losses is None and self._plan.groups is SINGLE:
             kept = self.arrays()
             lost = self.whole.contradicted(kept["items"], kept["answers"])
             return self.whole.keep(lost == lost.min())
-        lost = np.zeros(self.whole.size, dtype=np.int64)
+        lost, counted = np.zeros(self.whole.size), self._plan.groups.counted
         for observation in self._blocks:
-            lost += Block.of(self.whole, observation).losses.sum(axis=0)
+            block = Block.of(self.whole, observation)
+            for losses, size in zip(block.losses, block.sizes, strict=True):
+                lost += losses / (size // counted(size))
         return self.whole.keep(lost == lost.min())
 
     def excess_upper(self, h: int, units: Indices) -> float:
@@ -385,12 +388,12 @@ def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int |
     Wealth grows like half the square of a gap, in standard deviations. A gap is taken to be a standard error smaller than
     it looks.
     """
-    Z = np.array(plan.values, dtype=np.float64)
+    Z, w = np.array(plan.values, dtype=np.float64), np.array(plan.weights, dtype=np.float64)
     items = np.maximum(counts.sum(axis=0), 1)
     mean = Z @ counts / items
     error = np.sqrt(np.maximum(Z**2 @ counts / items - mean**2, 1 / items) / items)
-    gap = np.maximum(np.abs((bets.c - bets.c[m]) / UNIT - mean) / error - 1, 1.0)
-    missing = np.maximum(2 * log(plan.leaves_at) / gap**2 - 1, 0.0) * items
+    gap = np.maximum(np.abs((bets.c - bets.c[m]) / UNIT * (w @ counts / items) - mean) / error - 1, 1.0)
+    missing = np.maximum(2 * log(plan.leaves_at) / gap**2 - 1, 0.0) * plan.items_counted(counts)
     most = max(float(np.delete(missing, m).max()), float(plan["idle"]))
     if most > _MOST:
         return None
@@ -406,7 +409,7 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None, alik
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    spent = plan.budget is not None and proof.asked >= plan.budget
+    spent = plan.budget is not None and proof.asked > plan.budget - plan.groups.largest
     end = f"the budget of {plan.budget} labels was spent" if spent else "the pool was used up"
     ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
     if left is not None and proof.items_left is not None and proof.items_left > left:
