@@ -26,6 +26,7 @@ _HOMES = {
     "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
     "Handicap": "learners.handicap.learner",
+    "Groups": "pools.groups",
     "Handicaps": "learners.handicap.handicaps",
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
     from replical.learners.planning import learner_for as learner_for
     from replical.learners.planning import plan as plan
     from replical.learners.result import Result as Result
+    from replical.pools.groups import Groups as Groups
     from replical.pools.pool import Pool as Pool
     from replical.pools.query import KnownLabels as KnownLabels
     from replical.pools.version_space import VersionSpace as VersionSpace

@@ -183,6 +183,8 @@ def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: R
 
 def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
     """A plan that can be for items that belong together."""
+    if groups.largest < 2:
+        raise BadSpec("a group of at most 1 item is no group: leave groups out, or take a bound of 2 or more")
     if not isinstance(made, HandicapPlan) or made.noiseless:
         what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
         raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")

@@ -69,8 +69,8 @@ class Groups:
         """Refuse groups that are larger than the bound."""
         if sizes.max() > self.largest:
             raise BadTable(
-                f"a group has {int(sizes.max())} items, and the public bound is {self.largest}: keep {self.largest} of them, "
-                "chosen by lot before any label is known, or publish a larger bound"
+                f"a group has {int(sizes.max())} items, and the public bound is {self.largest}: keep so many of them, "
+                "drawn by lot before any label is known, or publish a larger bound"
             )
 
 

@@ -93,7 +93,7 @@ class Pool:
             everything = np.arange(len(items), dtype=np.int64)
             order = group_order(codes, private.permutation(int(codes.max()) + 1))
             self._set(C, items, everything, weights=np.ones_like(everything), order=order)
-            self.groups = codes
+            self.groups: Indices | None = codes
             return
         counts = cell_weights(weights, len(items))
         everything = np.repeat(np.arange(len(items), dtype=np.int64), counts)
@@ -148,7 +148,7 @@ class Pool:
         if len(order) == 0:
             raise ValueOutOfRange("a pool needs at least one item, got none")
         self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
-        self.groups: Indices | None = None
+        self.groups = None
         self._unasked: Indices = order[:0]
         self._ends: tuple[int, ...] = ()
 

@@ -148,8 +148,8 @@ class FiniteBlocks:
         return len(self._order) - self._at
 
     @property
-    def place(self) -> tuple[int, int]:
-        """How many items have been scanned, and how many of them nobody could label."""
+    def place(self) -> tuple[int, int] | None:
+        """How many items have been scanned, and how many of them nobody could label; None where nothing is kept."""
         return self._at, self.unlabelled
 
     def go_to(self, place: tuple[int, int]) -> None:
@@ -187,12 +187,15 @@ class FiniteBlocks:
 class GroupBlocks(FiniteBlocks):
     """Blocks of whole groups, which are neighbours in the `order`: `groups` says in which every item is."""
 
-    place = None  # of a scan of groups nothing is kept
-
     def __init__(self, order: Indices, unasked: Indices, ends: Sequence[int], groups: Indices) -> None:
         super().__init__(order, unasked, ends)
         borders = np.flatnonzero(np.diff(groups[order])) + 1
         self._stops = [*borders.tolist(), len(order)]  # where groups end
+
+    @property
+    def place(self) -> None:
+        """Nobody goes on in the middle of a scan of groups."""
+        return None
 
     def next(
         self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None, room: int | None = None

@@ -107,7 +107,8 @@ class Block:
         kind: type[np.signedinteger] = np.int8 if plain else np.int32
         losses: NDArray[np.signedinteger] = np.array(lost, dtype=kind).reshape(-1, S.size)
         disputed = np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size)
-        sizes, quiet = (1,) * len(losses), ((1, observation.scanned - len(losses) - len(disputed)),)
+        sizes: tuple[int, ...] = (1,) * len(losses)
+        quiet: tuple[tuple[int, int], ...] = ((1, observation.scanned - len(losses) - len(disputed)),)
         if observation.sizes is not None and observation.owners is not None:
             known, rows = np.unique(observation.owners, return_inverse=True)
             each, losses = losses, np.zeros((len(known), S.size), dtype=np.int64)

@@ -322,7 +322,7 @@ def _most(plan: HandicapPlan, part: Mapping[str, Any], theta: float) -> float:
     spoke = part["scanned"] if plan.noiseless else part["asked"]  # labels may be inferred
     quiet = part["scanned"] - spoke
     stakes = [stake / (1 - theta) if theta < 0 else stake for stake in plan.stakes]
-    pays = theta if plan.groups is SINGLE else max(theta, 0.0)  # quiet items may be in groups with others
+    pays = theta if plan.groups == SINGLE else max(theta, 0.0)  # quiet items may be in groups with others
     logs: list[float] = [spoke * log1p(stake * (theta + 1)) + quiet * log1p(stake * pays) for stake in stakes]
     most = max(logs)
     return most + log(sum(exp(each - most) for each in logs) / len(logs))
@@ -350,7 +350,10 @@ def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | 
     if len(rows) != len(survives) or any(len(row) != width or not all(map(is_count, row)) for row in rows):
         return f"there are {len(survives)} candidates, with {width} counts each"
     table = np.array(rows, dtype=np.int64)
-    compared, quiet = plan.items_counted(table.T), [number for number, (_, apart) in enumerate(plan.outcomes) if not apart]
+    compared, quiet = (
+        plan.items_counted(table.T),
+        [number for number, (_, apart) in enumerate(plan.outcomes) if not apart],
+    )
     spoke = np.delete(table, quiet, axis=1).sum(axis=1)
     if compared.max() > part["scanned"] or spoke.max() > (part["scanned"] if plan.noiseless else part["asked"]):
         return "more items are counted than were looked at or labelled"

@@ -114,8 +114,9 @@ class BettingPlan(Plan):
         asked, more = 0, self.groups.largest - 1
         idle = self.integer("idle") + 2 * more
         for each in rounds:
-            if not 0 < each["drawn"] <= self.opens(asked) + more:
-                return f"round {each['round']} asks for {each['drawn']} labels, the plan for {self.opens(asked) + more} at most"
+            most = self.opens(asked) + more
+            if not 0 < each["drawn"] <= most:
+                return f"round {each['round']} asks for {each['drawn']} labels, the plan for {most} at most"
             if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < self.opens(asked) or more > 0)):
                 return f"round {each['round']} looks at {each['scanned']} items for {each['drawn']} labels"
             asked += each["drawn"]
@@ -141,14 +142,10 @@ class BettingPlan(Plan):
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` this plan was not made for."""
         super().check(pool)
-        if (pool.groups is None) != (self.groups is SINGLE):
-            raise PlanMismatch(
-                "the plan is for items that belong together, so the pool needs their groups"
-                if pool.groups is None
-                else "the pool's items are in groups, and the plan takes each for a draw of its own: give it groups"
-            )
         if pool.groups is not None:
             self.groups.check(np.bincount(pool.groups))
+        elif self.groups != SINGLE:
+            raise PlanMismatch("the plan is for items that belong together, and the pool does not say which do")
         if pool.exact and self.max_labels is None:
             raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
 
@@ -269,7 +266,7 @@ class HandicapPlan(BettingPlan):
     @property
     def measurable(self) -> bool:
         """What it has not looked at is fresh; where errors are not all alike, or items in groups, nothing is measured."""
-        return self.losses is None and self.groups is SINGLE
+        return self.losses is None and self.groups == SINGLE
 
     @property
     def infers(self) -> bool:

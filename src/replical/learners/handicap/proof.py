@@ -213,7 +213,7 @@ class History:
         """The differences between the losses of `h` and of those at `columns`, on the items for which each was in S."""
         accounts, seen = Accounts(len(columns), self._plan), self._last[columns]
         members, predictions = self.whole.indices[columns], self.whole.predictions
-        if self._plan.losses is not None or self._plan.groups is not SINGLE:
+        if self._plan.losses is not None or self._plan.groups != SINGLE:
             for number, observation in enumerate(self._blocks, 1):
                 some = np.flatnonzero(seen >= number)
                 S = self.whole.restrict(members[some])
@@ -234,16 +234,16 @@ class History:
 
     def least(self) -> VersionSpace:
         """Who lost least on all items that were labelled, in S or not."""
-        if self._plan.losses is None and self._plan.groups is SINGLE:
+        if self._plan.losses is None and self._plan.groups == SINGLE:
             kept = self.arrays()
             lost = self.whole.contradicted(kept["items"], kept["answers"])
             return self.whole.keep(lost == lost.min())
-        lost, counted = np.zeros(self.whole.size), self._plan.groups.counted
+        added, counted = np.zeros(self.whole.size), self._plan.groups.counted
         for observation in self._blocks:
             block = Block.of(self.whole, observation)
             for losses, size in zip(block.losses, block.sizes, strict=True):
-                lost += losses / (size // counted(size))
-        return self.whole.keep(lost == lost.min())
+                added += losses / (size // counted(size))
+        return self.whole.keep(added == added.min())
 
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
@@ -410,7 +410,8 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None, alik
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
     spent = plan.budget is not None and proof.asked > plan.budget - plan.groups.largest
-    end = f"the budget of {plan.budget} labels was spent" if spent else "the pool was used up"
+    whole = " as far as whole groups go" if plan.groups != SINGLE else ""
+    end = f"the budget of {plan.budget} labels was spent{whole}" if spent else "the pool was used up"
     ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
     if left is not None and proof.items_left is not None and proof.items_left > left:
         ways.append(f"{'' if ways else 'roughly '}{proof.items_left - left:,} more items")
