@@ -30,6 +30,7 @@ from replical.cli.output import answer, number, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
+    POOL_KEYS,
     add_features,
     all_labels,
     class_section,
@@ -50,6 +51,7 @@ from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, read_public
 from replical.lab.schema import SCHEMA
+from replical.lab.tables import grouped_columns
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.parameters import PARAMETERS
 
@@ -148,10 +150,11 @@ def init_command(
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
     Models and labels are read from the table, everything else has a default, and it says what to type next. --set
-    takes the rare parameters: shortlist, batch, max_labels, theta, bins, step, intercept, and those of the paper's
-    learners (plan, T, k_loop, ..).
+    takes the rare parameters: shortlist, group and group_size for items that belong together, group_weights, batch,
+    max_labels, theta, bins, step, intercept, and those of the paper's learners (plan, T, k_loop, ..).
     """
-    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS})
+    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **POOL_KEYS})
+    of_pool = {key: rare.pop(key) for key in POOL_KEYS if key in rare}
     of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
     named = features_of(features)
     check_new(out, force=force)
@@ -160,9 +163,10 @@ def init_command(
         start = _begin(*listed, values, abstain)
     else:
         _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
-        start = _read_table(_table(pool), out, id_column, label_column, values, candidates, leave_out or [], abstain)
+        apart = [*(leave_out or []), *([of_pool["group"]] if "group" in of_pool else [])]
+        start = _read_table(_table(pool), out, id_column, label_column, values, candidates, apart, abstain)
         if not as_json:
-            _say_table(start)
+            _say_table(start, grouped_columns(_table(pool), (id_column, *(start.models or []), *apart)))
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
     epsilon, delta, rho = _share("epsilon", epsilon, 0.05), _share("delta", delta, 0.05), _share("rho", rho, 0.1)
@@ -187,6 +191,7 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
+    content |= {"pool": of_pool} if of_pool else {}
     content |= _preference(record.id, made, sample, handicap, class_recipe, text, epsilon, prefer)
     if shortlist is not None:
         content["handicap"] = {"from": "exponentials"} | content.get("handicap", {}) | {"shortlist": shortlist}
@@ -332,7 +337,7 @@ def _preference(
     return {}
 
 
-def _say_table(start: _Start) -> None:
+def _say_table(start: _Start, grouped: Sequence[str]) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
     table, found = start.table, start.found
     assert found is not None, "it was read"
@@ -347,6 +352,11 @@ def _say_table(start: _Start) -> None:
         _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")
+    for column in grouped:
+        _line(
+            f"Do items with one {column} belong together? Then they are no draws of their own: --set group={column} --set "
+            "group_size=N, where no lab has more than N of one."
+        )
 
 
 _ALIKE = 3  # groups of models, and models of a group, that are named

@@ -31,7 +31,7 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import amount, answer, notes, prose, whole
+from replical.cli.output import amount, answer, notes, prose, warn, whole
 from replical.cli.page import PageWords
 from replical.cli.sentences import detail_words
 from replical.core.files import write_whole
@@ -254,10 +254,6 @@ def _note(sentence: str) -> None:
     notes.print(sentence, markup=False, soft_wrap=True)
 
 
-def _warn(sentence: str) -> None:
-    notes.print(f"Warning: {sentence}", style="bold red", markup=False, soft_wrap=True)
-
-
 def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
     protocol, lab = session.protocol, session.lab
@@ -275,7 +271,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     for remark in family.remarks(protocol):
         _note(remark)
     for warning in family.warnings(protocol, lab.items):
-        _warn(f"{warning}.")
+        warn(f"{warning}.")
     if (cost := family.cost(protocol)) is not None:
         return float(cost.labels) if cost.kind == "estimate" else None
     if verbose:
@@ -283,7 +279,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     pool = lab.pool(SIMULATED)
     if pool.version_space().mass == 0:
         features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
-        _warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
+        warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
         return None
     return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
 

@@ -147,6 +147,8 @@ class HandicapFamily(Family):
             "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
             "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
         }
+        if (plan := _plan(claim)).groups != SINGLE:
+            facts["groups"] = f"up to {plan.groups.largest} items; every {plan.groups.weights} counts alike"
         if part["tolerance"] is not None and part["tolerance"] < 1:
             facts["tolerance"] = (
                 f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the "
