@@ -81,8 +81,8 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(
                 f"the column {column} looks as if it said which items belong together, and the protocol takes each for a "
-                "draw of its own: if items of one are alike, what is proven does not hold; replical init --set group=.. names "
-                "it"
+                "draw of its own: if items of one are alike, what is proven does not hold, so name it with replical init "
+                "--set group=.."
             )
     return items
 

@@ -229,9 +229,9 @@ def read_groups(source: Any, column: str, *, id_column: str = "id") -> dict[str,
 
 
 # What is called so often comes with several items each.
-_TOGETHER = set(
-    "article author case cluster conversation doc document family group household page participant passage patient "
-    "person rater session speaker subject user visit".split()
+_TOGETHER = re.compile(
+    "(article|author|case|cluster|conversation|doc|document|family|group|household|page|participant|passage|patient|person"
+    "|rater|session|speaker|subject|user|visit)s?(_?id)?"
 )
 
 
@@ -243,13 +243,8 @@ def grouped_columns(source: Any, apart: Collection[str]) -> list[str]:
     >>> grouped_columns({"id": [1, 2, 3], "patient_id": [7, 8, 7], "user": [1, 2, 3]}, apart=["id"])
     ['patient_id']
     """
-    named = [each for each in names_of(source) if each not in apart and _words(each) & _TOGETHER]
+    named = [each for each in names_of(source) if each not in apart and _TOGETHER.fullmatch(each.lower())]
     return [each for each in named if _repeats(source, each)]
-
-
-def _words(name: str) -> set[str]:
-    """The words of a name, without what says that it is one."""
-    return {each.removesuffix("id").removesuffix("s") for each in re.split("[^a-z]+", name.lower())}
 
 
 def _repeats(source: Any, column: str) -> bool:

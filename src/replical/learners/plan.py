@@ -182,7 +182,9 @@ class Plan:
             raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
         self.prior.check(pool.C)
         if pool.groups is not None and getattr(self, "groups", SINGLE) == SINGLE:
-            raise PlanMismatch("items of the pool belong together, and the plan takes each for a draw of its own")
+            raise PlanMismatch(
+                f"items of the pool belong together, and {self.learner} takes each for a draw of its own"
+            )
         if self.exact_only and not pool.exact:
             raise PlanMismatch(self.exact_only)
 

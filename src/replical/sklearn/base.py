@@ -74,9 +74,13 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         items: Any,
         labels: Callable[[NDArray[np.int64]], Codes],
         seed: str,
+        together: Any = None,
         **public: Any,
     ) -> Result:
-        """Ask for labels as the learner wants them, and for no others; `public` is what else the plan depends on."""
+        """Ask for labels as the learner wants them, and for no others; `public` is what else the plan depends on.
+
+        Which rows belong `together` is one value a row.
+        """
         options = {name: getattr(self, name) for name in ("nu", "theta") if find(self.learner).uses(name)}
         learner_plan = plan(
             self.learner,
@@ -89,15 +93,20 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             **public,
             **options,
         )
-        return self._ask(learner_for(learner_plan), C, items, labels, seed)
+        return self._ask(learner_for(learner_plan), C, items, labels, seed, together)
 
     def _ask(
-        self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
+        self,
+        learner: Learner,
+        C: Any,
+        items: Any,
+        labels: Callable[[NDArray[np.int64]], Codes],
+        seed: str,
+        together: Any = None,
     ) -> Result:
         """Let a learner ask until it has an answer."""
-        return learn(
-            learner, Pool(C, items, self._private(items)), _Lookup(labels, len(C.labels)), SharedRandomness(seed)
-        )
+        pool = Pool(C, items, self._private(items), groups=together)
+        return learn(learner, pool, _Lookup(labels, len(C.labels)), SharedRandomness(seed))
 
     def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
         """All at once, at the end: a fit that fails leaves the one before as it was."""

@@ -18,6 +18,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.text import listing
 from replical.learners.handicap.order import Inquiry, walk
+from replical.pools.groups import Groups
 from replical.sklearn.base import (
     Candidates,
     Oracle,
@@ -62,6 +63,8 @@ class ReplicableSelector(Replicable):
     losses
         What predictions cost where that is not one for each error: `replical.Losses.of`, with the labels in the order of
         `classes`; what an estimator says that abstains is then the last of these. `epsilon` is in costliest errors.
+    grouping
+        How rows count that belong together, `replical.Groups`, where `fit` is told which do.
     epsilon, delta
         Error asked for, and how often it may be missed.
     rho
@@ -134,6 +137,7 @@ class ReplicableSelector(Replicable):
         nu: float | None = None,
         theta: float | None = None,
         losses: Losses | None = None,
+        grouping: Groups | None = None,
         learner: str = "handicap",
         max_labels: int | None = None,
         classes: Sequence[Any] | None = None,
@@ -149,13 +153,16 @@ class ReplicableSelector(Replicable):
         self.nu = nu
         self.theta = theta
         self.losses = losses
+        self.grouping = grouping
         self.learner = learner
         self.max_labels = max_labels
         self.classes = classes
         self.seed = seed
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike | None = None, *, oracle: Oracle | None = None) -> ReplicableSelector:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, *, groups: Any = None, oracle: Oracle | None = None
+    ) -> ReplicableSelector:
         """Choose an estimator: all of them predict every row, and labels are looked at only where they differ.
 
         Parameters
@@ -166,6 +173,8 @@ class ReplicableSelector(Replicable):
             Their labels; or
         oracle
             a function from row numbers to labels, called once a label.
+        groups
+            Which rows belong together, e.g. a patient's: one value a row. `grouping` says how they count.
 
         Returns
         -------
@@ -181,6 +190,10 @@ class ReplicableSelector(Replicable):
             Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
         """
         named = named_estimators(self.estimators)
+        if (groups is None) != (self.grouping is None):
+            raise ValueError(
+                "rows that belong together need both: grouping=Groups(..), which is public, and fit(.., groups=..)"
+            )
         check_fitted(named, X)
         if y is not None:
             y = column_or_1d(y, warn=True)
@@ -198,11 +211,10 @@ class ReplicableSelector(Replicable):
         self._warn_of_copies(C, codes, known)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._warn_of_scaling(X)
-        self._keep(
-            self._run(C, codes, labels, seed, prior=UNIFORM if known is None else known.prior, losses=self.losses),
-            classes,
-            seed,
-        )
+        prior = UNIFORM if known is None else known.prior
+        together = None if groups is None else list(groups)
+        terms = {"prior": prior, "losses": self.losses, "groups": self.grouping}
+        self._keep(self._run(C, codes, labels, seed, together, **terms), classes, seed)
         if known is not None and known.asked is not None:
             self.public_asked_ = known.asked
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]

@@ -104,11 +104,11 @@ def test_bad_groups_are_one_sentence():
         Pool(C, X, private, groups=list("uuvvww"), weights=[1] * 6)
     with pytest.raises(BadTable, match="a group has 4 items, and the public bound is 3"):
         grouped(C).check(Pool(C, X, private, groups=list("uuuuvw")))
-    with pytest.raises(PlanMismatch, match="the pool does not say which do"):
+    with pytest.raises(PlanMismatch, match="here each is taken for a draw"):
         grouped(C).check(Pool(C, X, private))
     for learner in ("handicap", "cal"):
         made = plan(learner, C, epsilon=0.1, delta=0.1, rho=0.2, pool="finite")
-        with pytest.raises(PlanMismatch, match="the plan takes each for a draw of its own"):
+        with pytest.raises(PlanMismatch, match=f"{learner} takes each for a draw of its own"):
             made.check(Pool(C, X, private, groups=list("uuvvww")))
     for bound in (0, -1, 2.5, True, "five"):
         with pytest.raises(ValueOutOfRange, match="a whole number of at least 1, got"):
@@ -135,3 +135,16 @@ def test_a_group_that_the_budget_would_cut_is_not_begun():
     result = learn(learner_for(grouped(C, 4, max_labels=10)), pool, KnownLabels(C, labels), SharedRandomness("cut"))
     assert (result.labels, result.proof.scanned) == (8, 8)
     assert "the budget of 10 labels was spent" in result.proof.verdict.why
+
+
+def test_a_selector_takes_groups_as_scikit_learn_calls_them():
+    dummy = pytest.importorskip("sklearn.dummy")
+    from replical.sklearn import ReplicableSelector
+
+    X, y, groups = np.arange(800.0)[:, None], np.ones(800, dtype=int), np.arange(800) // 4
+    models = [dummy.DummyClassifier(strategy="constant", constant=each).fit([[0.0], [1.0]], [0, 1]) for each in (0, 1)]
+    chosen = ReplicableSelector(models, grouping=Groups(4), seed="published").fit(X, y, groups=groups)
+    assert (chosen.certified_, chosen.hypothesis_, chosen.n_labels_ % 4) == (True, 1, 0)
+    for some, told in ((None, groups), (Groups(4), None)):
+        with pytest.raises(ValueError, match="rows that belong together need both"):
+            ReplicableSelector(models, grouping=some, seed="published").fit(X, y, groups=told)

@@ -145,7 +145,9 @@ class BettingPlan(Plan):
         if pool.groups is not None:
             self.groups.check(np.bincount(pool.groups))
         elif self.groups != SINGLE:
-            raise PlanMismatch("the plan is for items that belong together, and the pool does not say which do")
+            raise PlanMismatch(
+                "the plan is for items that belong together, and here each is taken for a draw of its own"
+            )
         if pool.exact and self.max_labels is None:
             raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
 
