@@ -15,7 +15,6 @@ from replical.lab.certificate.checks import index_of, protocol_of, record_of
 from replical.lab.certificate.survivors import Survivors, check_every, named
 from replical.lab.protocol import Protocol
 from replical.learners.proof import family_of
-from replical.pools.groups import SINGLE
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
 
@@ -308,7 +307,7 @@ def _same_distribution(bodies: Sequence[Any]) -> float:
     """
     from scipy.special import chdtrc
 
-    smallest, groups = 1.0, getattr(Protocol.of(bodies[0]["protocol"]).plan, "groups", SINGLE)
+    smallest, alike = 1.0, bodies[0]["protocol"].get("pool", {}).get("group_size", 1)
     tables = [[each["predicts"] for each in body["pool"]["summary"]] for body in bodies]
     for counts in zip(*tables, strict=True):
         table = np.array(counts, dtype=np.float64)
@@ -316,9 +315,7 @@ def _same_distribution(bodies: Sequence[Any]) -> float:
         expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
         freedom = (len(table) - 1) * (table.shape[1] - 1)
         if freedom:
-            smallest = min(
-                smallest, float(chdtrc(freedom, ((table - expected) ** 2 / expected).sum() / groups.largest))
-            )
+            smallest = min(smallest, float(chdtrc(freedom, ((table - expected) ** 2 / expected).sum() / alike)))
     return min(1.0, smallest * len(tables[0]))
 
 
