@@ -63,6 +63,7 @@ _HOMES = {
     "curve": "worlds.theta",
     "lattice_plan": "lattice.plan",
     "learn": "learners.base",
+    "mean_interval": "bounds.betting",
     "learner_for": "learners.planning",
     "plan": "learners.planning",
     "predict_agreement": "worlds.forecast",
@@ -78,6 +79,7 @@ _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "pools", "wo
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:
+    from replical.bounds.betting import mean_interval as mean_interval
     from replical.bounds.ranks import agreement_bound as agreement_bound
     from replical.classes.boxes import Boxes as Boxes
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces

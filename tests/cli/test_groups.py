@@ -185,7 +185,7 @@ def test_bad_sections_are_one_sentence(section, message, command):
 
 def test_other_learners_and_measured_errors_are_refused(command):
     new(command, *GROUPED)
-    assert "no item is left" in sentence(
+    assert "no fresh draws to measure on" in sentence(
         command, "run", "p.toml", "--pool", "a.csv", "--journal", "a.db", "--out", "a.json", "--labels", "a.csv:label",
         "--measure-error", "10",
     )  # fmt: skip

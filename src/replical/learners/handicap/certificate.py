@@ -416,8 +416,14 @@ def _check_error(claim: Claim) -> str | None:
         return same({key: error[key] for key in told}, told)
     if not plan.measurable:
         return f"{plan.learner} measures no error where errors are not all alike"
-    if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
-        return "an error is measured at the level delta, on at least one label"
+    what = "error" if plan.losses is None else "loss"
+    if error["of"] != what or error["level"] != float(plan["delta"]) or error["labels"] < 1:
+        return f"an {what} is measured at the level delta, on at least one label"
+    if what == "loss":  # the interval follows from all losses, which a file does not tell
+        inside = (
+            is_share(error["low"]) and is_share(error["high"]) and error["low"] <= error["estimate"] <= error["high"]
+        )
+        return None if inside else "the interval of a loss holds its estimate"
     errors = round(error["estimate"] * error["labels"])
     low, high = share_interval(errors, error["labels"], error["level"])
     return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])

@@ -267,8 +267,8 @@ class HandicapPlan(BettingPlan):
 
     @property
     def measurable(self) -> bool:
-        """What it has not looked at is fresh; where errors are not all alike, or items in groups, nothing is measured."""
-        return self.losses is None and self.groups == SINGLE
+        """What it has not looked at is fresh; of items in groups nothing is measured."""
+        return self.groups == SINGLE
 
     @property
     def infers(self) -> bool:
