@@ -404,7 +404,10 @@ def handicap_by_groups(
             for g in S:
                 theta = c[g] - c[m]
                 gap = w * (theta - (total[m] - total[g]) / N)
-                W[g] = [each * (1 + (s if theta >= 0 else s / (1 - theta)) * gap) for each, s in zip(W[g], stakes, strict=True)]
+                W[g] = [
+                    each * (1 + (s if theta >= 0 else s / (1 - theta)) * gap)
+                    for each, s in zip(W[g], stakes, strict=True)
+                ]
                 lost[g] += total[g] / (1 if by_items else N)
                 if first in S:
                     V[g].append((w, w * (total[first] - total[g]) / N))
@@ -423,6 +426,53 @@ def handicap_by_groups(
         if all(holds):
             return S, m, asked, scanned, x
     return S, m, asked, scanned, Fraction(1)
+
+
+def handicap_on_a_table(
+    codes, order, truth, c, places, beta, *, most=None, cost=lambda said, label: int(said != label)
+):
+    """Handicap where the items are the whole population, in fractions: who is left, the favourite, labels, items, wealths."""
+    stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
+    N, S, at, asked = len(order), list(range(len(codes))), 0, 0
+    W, Z = {g: [Fraction(1)] * 5 for g in S}, {g: [Fraction(0)] * N for g in S}  # Z: losses, item by item
+    largest, m = dict.fromkeys(S, Fraction(1)), None
+
+    def lead(m):
+        score = {g: sum(Z[g][:at]) + c[g] * at for g in S}
+        least = min(score.values())
+        if m in S and score[m] <= least + 2:
+            return m
+        return min((g for g in S if score[g] == least), key=lambda g: places[g])
+
+    def owed(g):
+        return N * (c[g] - c[m]) - sum(Z[m][:at]) + sum(Z[g][:at])
+
+    m = lead(None)
+    while len(S) > 1 and at < N and (most is None or asked < most):
+        for _ in range(16):
+            if at == N:
+                break
+            x = order[at]
+            ask = len({int(codes[g][x]) for g in S}) > 1
+            theta = {g: Fraction(owed(g)) / (N - at) for g in S}
+            for g in S:
+                Z[g][at] = Fraction(cost(int(codes[g][x]), int(truth[x]))) * ask
+            for g in S:
+                each = [s if theta[g] >= 0 else s / (1 - theta[g]) for s in stakes]
+                W[g] = [w * (1 + s * (theta[g] - Z[m][at] + Z[g][at])) for w, s in zip(W[g], each, strict=True)]
+            at, asked = at + 1, asked + ask
+            if ask:
+                break
+        for g in S:
+            largest[g] = max(largest[g], sum(W[g]) / 5)
+        stay = [g for g in S if g == m or sum(W[g]) / 5 < (1 + Fraction(1, 10**6)) / beta]
+        total = {
+            g: N * c[g] + sum(Z[g][:at]) for g in S
+        }  # errors and handicap on the whole table, as far as they are known
+        h = min(S, key=lambda g: total[g])
+        S = [g for g in stay if total[g] - total[h] <= N - at or (g == m and h not in stay)]
+        m = lead(m)
+    return S, m, asked, at, largest
 
 
 def tolerances():

@@ -51,7 +51,7 @@ from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, read_public
 from replical.lab.schema import SCHEMA
-from replical.lab.tables import grouped_columns
+from replical.lab.tables import grouped_columns, read_pool
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.parameters import PARAMETERS
 
@@ -163,7 +163,7 @@ def init_command(
         start = _begin(*listed, values, abstain)
     else:
         _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
-        apart = [*(leave_out or []), *([of_pool["group"]] if "group" in of_pool else [])]
+        apart = [*(leave_out or []), *(of_pool[key] for key in ("group",) if key in of_pool)]
         start = _read_table(_table(pool), out, id_column, label_column, values, candidates, apart, abstain)
         if not as_json:
             _say_table(start, grouped_columns(_table(pool), (id_column, *(start.models or []), *apart)))
@@ -191,7 +191,7 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
-    content |= {"pool": of_pool} if of_pool else {}
+    content |= _pool_section(of_pool, pool, class_recipe, id_column)
     content |= _preference(record.id, made, sample, handicap, class_recipe, text, epsilon, prefer)
     if shortlist is not None:
         content["handicap"] = {"from": "exponentials"} | content.get("handicap", {}) | {"shortlist": shortlist}
@@ -210,6 +210,13 @@ def init_command(
         _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
     say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
     _say_next(steps, start.table)
+
+
+def _pool_section(said: dict[str, Any], pool: Path | None, models: Recipe, id_column: str) -> dict[str, Any]:
+    """The section of a protocol about the labs' items; a table that is the population is named by its fingerprint."""
+    if "population" in said:
+        said = {**said, "population": read_pool(_table(pool), models, id_column=id_column).fingerprint}
+    return {"pool": said} if said else {}
 
 
 @dataclass(frozen=True)

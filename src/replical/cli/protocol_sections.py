@@ -36,6 +36,12 @@ _INTERCEPT = 1.0  # about as large as features that were brought to variance one
 POOL_KEYS: Mapping[str, Parameter] = {
     "group": Parameter(name="group", kind="word", help="the column that says which items belong together"),
     "group_size": Parameter(name="group_size", kind="count", help="the most items a group of any lab has"),
+    "population": Parameter(
+        name="population",
+        kind="word",
+        words=("table",),
+        help="the promise is about the rows of --pool, which all labs have",
+    ),
     "group_weights": Parameter(name="group_weights", kind="word", words=WEIGHTS, help="who counts alike (item)"),
 }
 CLASS_KEYS: Mapping[str, Parameter] = {

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from replical.classes.base import Label
-from replical.core.randomness import PrivateRandomness
 from replical.errors import BadKey, BadLabel, BadTable, BadUsage, ReplicalError
 from replical.lab import protocol as protocols
 from replical.lab.certificate.file import certify, read, write
@@ -249,8 +248,6 @@ def read_items(
 ) -> LabPool:
     """The lab's items, none of which is in the public table."""
     items = read_pool(source, protocol.recipe, id_column=id_column, progress=progress)
-    if items.groups:  # before a journal belongs to these items
-        protocol.plan.check(items.pool(PrivateRandomness.simulated("groups")))
     if items.fingerprint == protocol.public:
         raise BadTable(
             f"{name_of(source)} is the public table that the protocol's order was made from: bring items of this lab's own"

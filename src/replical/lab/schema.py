@@ -31,7 +31,7 @@ SECTIONS = ("class", "labels", "pool", "prior", "handicap", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
 LEARNER = ("name", "plan", *(key for key in PARAMETERS if key != "shortlist"))  # which stands beside its order
 _LABELS = ("values", "weights", "abstain", "price")
-POOL = ("group", "group_size", "group_weights")
+POOL = ("group", "group_size", "group_weights", "population")
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
@@ -103,6 +103,13 @@ def _check_pool(section: Mapping[str, Any]) -> None:
     column = section.get("group", "named")
     if not isinstance(column, str) or not column:
         raise BadProtocol(f"group is the name of the column that says which items belong together, got {column!r:.40}")
+    if "population" in section:
+        if len(section) > 1 or not is_digest(section["population"]):
+            raise BadProtocol(
+                "population is the fingerprint of the one table that all labs have, sha256:<64 hex digits>, and stands "
+                f"alone, got {section['population']!r:.80}"
+            )
+        return
     if section and ("group" not in section or "group_size" not in section):
         raise BadProtocol(
             "items that belong together have a column, and a group a largest size that is public: give group and group_size"

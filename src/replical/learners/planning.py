@@ -20,7 +20,7 @@ from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
-from replical.pools.groups import Groups
+from replical.pools.groups import SINGLE, Groups
 
 
 def plan(
@@ -46,6 +46,7 @@ def plan(
     labs: int | None = None,
     losses: Losses | None = None,
     groups: Groups | None = None,
+    table: bool = False,
     handicaps: Handicaps | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
@@ -92,6 +93,8 @@ def plan(
         are then in costliest errors.
     groups
         How items count that belong together, for handicap alone: `Groups`. None where each is a draw of its own.
+    table
+        Is the pool a table that is the whole population, as of a leaderboard, the same in all labs? For handicap alone.
     handicaps
         Where those of handicap come from, if not from `prior` or the string: `Handicaps`.
     prior
@@ -149,6 +152,8 @@ def plan(
         grouped = replace(_with_groups(made, groups), groups=groups)
         _ = grouped.outcomes  # refuses too many
         made = grouped
+    if table:
+        made = replace(_with_table(made), table=True)
     if handicaps is not None:
         made = replace(_with_handicaps(made, given, handicaps), handicaps=handicaps)
     if isinstance(made, HandicapPlan) and shortlist is not None:
@@ -188,6 +193,16 @@ def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
     if not isinstance(made, HandicapPlan) or made.noiseless:
         what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
         raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")
+    return made
+
+
+def _with_table(made: Plan) -> HandicapPlan:
+    """A plan that can be for a table that is the whole population."""
+    if not isinstance(made, HandicapPlan) or made.noiseless or made.groups != SINGLE or made.batch > 1:
+        raise BadSpec(
+            f"a table that is the population is for handicap alone, without nu, batch and groups, got {made.learner}: leave "
+            "them out"
+        )
     return made
 
 

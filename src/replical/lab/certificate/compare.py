@@ -122,8 +122,9 @@ def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survi
     same_index = len(set(indices)) == 1
     if same_protocol and common is None:
         _check_number(runs)
-    p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
-    same_items = tuple(_shared_items(bodies))
+    table = bodies[0]["protocol"].get("pool", {}).get("population")  # which all labs have
+    p = _same_distribution(runs) if same_protocol and len(runs) > 1 and table is None else None
+    same_items = tuple(_shared_items(bodies)) if table is None else ()
     warning = _one_pool(same_items[0]) if same_items else None
     if warning is None and p is not None and p < _SUSPICIOUS:
         warning = (

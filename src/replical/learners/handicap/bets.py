@@ -190,8 +190,17 @@ class Bets:
                 wealth *= _factor(stake, gap, ahead, less)
         for losses, size in sized:
             self.lost[part] += losses[part] / (size // groups.counted(size))
+        self._take_means(part)
+
+    def _take_means(self, part: slice = slice(None)) -> None:
         self.mean[part] = mean = _mean(self.wealth[:, part])
         np.maximum(self.most[part], mean, out=self.most[part])
+
+    def stays(self, m: int, leaves_at: float) -> Mask:
+        """Who stays in S: whose wealth is below that, and the favourite `m`, who never leaves while it is one."""
+        stays: Mask = self.mean < leaves_at
+        stays[m] = True
+        return stays
 
     def keep(self, mask: Mask) -> None:
         """Forget whoever left S."""

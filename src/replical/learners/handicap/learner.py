@@ -33,6 +33,7 @@ from replical.learners.base import Conversation, Memory, State, check_array, che
 from replical.learners.handicap.bets import Bets, Block, Observation
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
+from replical.learners.handicap.table import TableBets
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
@@ -100,6 +101,8 @@ class Handicap:
         members, c, places = plan.terms(shared)
         S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
         bets, history = Bets(c, places, plan.stakes, plan.unit, plan.groups), History(S, plan)
+        if plan.table:
+            bets = TableBets(c, places, plan.stakes, plan.unit, pool.size)
         m, asked, place, idle = bets.lead(None, 0), 0, blocks.place, plan.integer("idle")
 
         def snapshot() -> State | None:
@@ -125,13 +128,12 @@ class Handicap:
             block = Block.of(S, observation)
             bets.settle(m, block)
             history.add(S, block, observation)
-            stays = bets.mean < plan.leaves_at
-            stays[m] = True  # the favourite never leaves while it is one
-            m = int(np.count_nonzero(stays[:m]))
+            stays = bets.stays(m, plan.leaves_at)
+            old = int(np.count_nonzero(stays[:m])) if stays[m] else None
             S = S.keep(stays)
             bets.keep(stays)
             history.keep(stays)
-            m = bets.lead(m, plan.patience(int(S.indices[m])))
+            m = bets.lead(old, 0 if old is None else plan.patience(int(S.indices[old])))
         while history.sharpens and plan.opens(asked):
             T, place = history.rivals(), blocks.place
             query = blocks.next(T, plan.opens(asked), idle=idle, room=plan.room(asked))

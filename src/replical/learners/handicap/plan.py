@@ -32,6 +32,7 @@ from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
 _OUTCOMES = 10_000  # more than anybody wants to see in a certificate
+_LARGEST_TABLE = 10**6  # so many factors doubles are good for
 _SLACK = Fraction(
     1_000_001, 1_000_000
 )  # doubles are off by far less than one part in a million after a million factors
@@ -165,11 +166,14 @@ class HandicapPlan(BettingPlan):
     until
         Labels that a lab wants to spend, neither fewer nor more: once its answer is proven they sharpen the tolerance of the
         first of a public order. None to stop as soon as the answer is proven.
+    table
+        Is a lab's table the whole population, so that its items are no independent draws?
     """
 
     noiseless: bool
     handicaps: Handicaps | None = None
     until: int | None = None
+    table: bool = False
 
     @property
     def budget(self) -> int | None:
@@ -248,8 +252,10 @@ class HandicapPlan(BettingPlan):
 
     @property
     def favourite(self) -> int | None:
-        """The first of a public order, whose tolerance is measured; None without an order."""
-        return None if self.source != "order" or self.prior.places is None else int(self.prior.places.argmin())
+        """The first of a public order, whose tolerance is measured; None without an order, and where a table is all."""
+        if self.table or self.source != "order" or self.prior.places is None:
+            return None
+        return int(self.prior.places.argmin())
 
     def patience(self, h: int) -> int:
         """How many errors plus handicap the favourite `h` may be behind before another takes its place."""
@@ -267,8 +273,8 @@ class HandicapPlan(BettingPlan):
 
     @property
     def measurable(self) -> bool:
-        """What it has not looked at is fresh; of items in groups nothing is measured."""
-        return self.groups == SINGLE
+        """What it has not looked at is fresh; of items in groups, or of a table that is all, nothing is measured."""
+        return self.groups == SINGLE and not self.table
 
     @property
     def infers(self) -> bool:
@@ -280,6 +286,12 @@ class HandicapPlan(BettingPlan):
         super().check(pool)
         if self.handicaps is not None:
             self.handicaps.check(pool.C)
+        if self.table and pool.size > _LARGEST_TABLE:
+            raise PlanMismatch(
+                f"a table that is the population has at most {_LARGEST_TABLE:,} items, got {pool.size:,}"
+            )
+        if pool.exact and self.table:
+            raise PlanMismatch("a known distribution is no table: give a pool size instead of 'exact'")
         if pool.exact and self.noiseless:
             raise PlanMismatch(
                 f"{self.learner} infers labels where nu is 0, so on a known distribution neither labels nor items would "

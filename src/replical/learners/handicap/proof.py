@@ -257,7 +257,9 @@ class History:
         def holds(k: int) -> bool:
             x = plan.epsilon * k / STEPS
             allowed = gaps <= int(x * UNIT)
-            return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
+            if plan.table or allowed.all():  # accounts are of independent draws
+                return bool(allowed.all())
+            return bool((allowed | accounts.reach(decimal(x), self._enough)).all())
 
         with decimals():
             return up(decimal(plan.epsilon * _first(holds, STEPS) / STEPS))
@@ -335,7 +337,9 @@ def conclude(
     shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
-    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h, history.columns).counts)
+    items = (
+        None if S.size == 1 or plan.table else _items_left(plan, bets, m, history.against(h, history.columns).counts)
+    )
     proof = HandicapProof(
         certified=certified,
         doubt=_doubt(bets, m, beta) if shown else 1.0,
