@@ -57,8 +57,11 @@ class Measured:
     items: int
 
     def __post_init__(self) -> None:
-        if getattr(self.learner.plan, "groups", SINGLE) != SINGLE:
-            raise PlanMismatch("items that belong together are no fresh draws to measure on: leave out measure-error")
+        if getattr(self.learner.plan, "groups", SINGLE) != SINGLE or getattr(self.learner.plan, "table", False):
+            raise PlanMismatch(
+                "items of groups, or of a table that is the population, are no fresh draws to measure on: leave out "
+                "measure-error"
+            )
         if not self.learner.plan.measurable:
             raise PlanMismatch(
                 f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
