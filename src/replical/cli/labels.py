@@ -134,7 +134,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     if session.course.latest is None:
         return
     labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
-    if still == 1 and session.measuring:
+    if still == 1 and session.error_labels:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
     left = "" if outlook is None else outlook.left()
@@ -150,11 +150,9 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     leave = "/q" if "q" in map(str, labels) else "q"  # labels come first; none is called SKIP
-    notes.print(
+    notes.say(
         f"Answer with the label{'' if digits else ' or its number'}: {choices}. {SKIP!r} skips an item you cannot label, "
-        f"{leave!r} leaves.",
-        markup=False,
-        soft_wrap=True,
+        f"{leave!r} leaves."
     )
     while session.open:
         item = session.open[0]
@@ -318,5 +316,5 @@ def say_pending(session: Session, batch: Path | None) -> int:
     """Labels are missing: how many, and what to do."""
     pending = count(len(session.open), "label is pending", "labels are pending")
     fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
-    prose.print(pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False)
+    prose.say(pending + ("; run the same command to go on." if batch is None else fill))
     return PENDING
