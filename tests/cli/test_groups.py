@@ -92,6 +92,32 @@ def test_labs_choose_by_groups_and_every_level_of_verify_recomputes_it(weights, 
     assert said["common"]["tolerance"] <= min(read(Path(f"{x}.json"))["body"]["proof"]["tolerance"] for x in "ab")
 
 
+def of_two_truths(name, seed):
+    """Patients of one image or four: who is better on few large patients is best by item, on many small ones by group."""
+    generator, rows = np.random.default_rng(seed), []
+    for patient in range(600):
+        size = 4 if generator.random() < 0.4 else 1
+        wrong = generator.random(2) < ([0.3, 0.05] if size == 4 else [0.02, 0.45])
+        says = ["no" if each else "yes" for each in wrong]
+        rows += [[f"{name}{patient}-{image}", f"{name}{patient}", *says, "yes"] for image in range(size)]
+    rows[0][2:] = ["no"] * 3
+    with Path(f"{name}.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "patient", "small", "large", "label"], *rows])
+
+
+def test_items_and_groups_are_two_questions_with_two_answers(command):
+    of_two_truths("a", 4)
+    of_two_truths("pub", 5)
+    for weights, best in (("item", "large"), ("group", "small")):
+        assert new(command, *GROUPED, "--set", f"group_weights={weights}")[0] == 0
+        code, out, err = ran(command, "a")
+        assert code == 0, err
+        assert f"Answer: {best} (" in out
+        assert "Certified" in out
+        Path("a.db").unlink()
+        Path("a.json").unlink()
+
+
 def test_a_certificate_that_counts_more_than_there_is_is_noticed(command):
     new(command, *GROUPED)
     ran(command, "a")
