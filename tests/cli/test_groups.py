@@ -222,13 +222,12 @@ def test_other_learners_and_measured_errors_are_refused(command):
 
 
 def test_no_group_is_in_the_public_table_too(command):
-    written("pub.csv", 60, 3, lab="a")
-    new(command, *GROUPED)
     rows = read_rows()
-    with Path("c.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([rows[0], *([f"new {row[0]}", *row[1:]] for row in rows[1:])])
+    with Path("pub.csv").open("w", newline="") as file:  # other images of the same patients
+        csv.writer(file).writerows([rows[0], *([f"other {row[0]}", *row[1:]] for row in rows[1:90])])
+    assert new(command, *GROUPED)[0] == 0
     said = sentence(
-        command, "run", "p.toml", "--pool", "c.csv", "--journal", "c.db", "--out", "c.json", "--labels", "c.csv:label",
+        command, "run", "p.toml", "--pool", "a.csv", "--journal", "c.db", "--out", "c.json", "--labels", "a.csv:label",
         "--public", "pub.csv",
     )  # fmt: skip
     assert "has items in the pool and in the public table pub.csv" in said
