@@ -56,7 +56,7 @@ def test_on_a_table_it_is_its_twin(run, epsilon, source, weighed, most):
     assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
     others = [1 / float(largest[g]) for g in S if g != m]
     assert result.proof.doubt == pytest.approx(min(1, max(others, default=0.1)), abs=2e-6)
-    assert (result.proof.tolerance, result.proof.counts, result.proof.items_left) == (None, None, None)
+    assert (result.proof.tolerance, result.proof.counts, result.proof.ahead) == (None, None, None)
 
 
 def test_a_small_margin_is_proven_at_the_end_of_the_table():

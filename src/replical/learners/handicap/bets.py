@@ -185,9 +185,9 @@ class Bets:
             wealth, less = row[part], stake / (1 - theta[ahead])
             for size, times in block.quiet:
                 if times:
-                    wealth *= power(_factor(stake, float(groups.weight(size)) * theta, ahead, less), times)
+                    wealth *= power(factor(stake, float(groups.weight(size)) * theta, ahead, less), times)
             for gap in gaps:
-                wealth *= _factor(stake, gap, ahead, less)
+                wealth *= factor(stake, gap, ahead, less)
         for losses, size in sized:
             self.lost[part] += losses[part] / (size // groups.counted(size))
         self._take_means(part)
@@ -292,13 +292,13 @@ def _mean(wealth: Floats) -> Floats:
     return total
 
 
-def _factor(stake: float, gap: Floats, some: Indices, less: Floats) -> Floats:
-    """By what wealth is multiplied: 1 and the gap times the stake, which is `less` for `some`."""
-    factor: Floats = stake * gap
+def factor(stake: float, gap: Floats, some: Indices, less: Floats) -> Floats:
+    """By what wealth is multiplied: 1 and the gap times the stake, which is `less` for `some` (the last axis)."""
+    found: Floats = stake * gap
     if len(some):
-        factor[some] = less * gap[some]
-    factor += 1
-    return factor
+        found[..., some] = less * gap[..., some]
+    found += 1
+    return found
 
 
 def power(x: Floats, exponent: int) -> Floats:

@@ -30,10 +30,12 @@ import numpy as np
 from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
+from replical.learners.handicap.ahead import Ahead
 from replical.learners.handicap.bets import Bets, Block, Observation
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
 from replical.learners.handicap.table import TableBets
+from replical.learners.outcomes import Standing
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
@@ -114,9 +116,16 @@ class Handicap:
             arrays = {"S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
             return kept | {name: array.copy() for name, array in arrays.items()}
 
+        def standing() -> Standing:
+            """What is proven at this moment, and how the rest may go."""
+            most = None if plan.budget is None else plan.budget - asked
+            ahead = Ahead.of(plan, S, m, bets, history.seen, labels.V) if S.size > 1 and plan.foreseen else None
+            rest = None if ahead is None else ahead.play(items=blocks.left, labels=most)
+            return Standing(rest=rest, first=plan.favourite, tolerance=history.tolerance())
+
         if memory.state is not None:
             S, m, asked = _restore(memory.state, S, bets, history, labels, blocks)
-        memory.snapshot = snapshot
+        memory.snapshot, memory.standing = snapshot, standing
         while S.size > 1 and plan.opens(asked):
             place = blocks.place
             query = blocks.next(S, plan.opens(asked), idle=idle, V=labels.V, room=plan.room(asked))
@@ -142,7 +151,10 @@ class Handicap:
             answers = (yield replace(query, survivors=S.size)) if query.total else None
             asked += query.total
             history.compare(T, labels.hear(query, answers))
-        proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe)
+        ahead = Ahead.of(plan, S, m, bets, history.seen, labels.V) if S.size > 1 and plan.foreseen else None
+        proof = conclude(
+            plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe, ahead=ahead
+        )
         return Result(
             hypothesis=int(S.indices[m]),
             unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),
