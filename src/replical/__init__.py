@@ -26,6 +26,7 @@ _HOMES = {
     "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
     "Handicap": "learners.handicap.learner",
+    "Groups": "pools.groups",
     "Handicaps": "learners.handicap.handicaps",
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
@@ -62,6 +63,7 @@ _HOMES = {
     "curve": "worlds.theta",
     "lattice_plan": "lattice.plan",
     "learn": "learners.base",
+    "mean_interval": "bounds.betting",
     "learner_for": "learners.planning",
     "plan": "learners.planning",
     "predict_agreement": "worlds.forecast",
@@ -77,6 +79,7 @@ _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "pools", "wo
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:
+    from replical.bounds.betting import mean_interval as mean_interval
     from replical.bounds.ranks import agreement_bound as agreement_bound
     from replical.classes.boxes import Boxes as Boxes
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
@@ -118,6 +121,7 @@ if TYPE_CHECKING:
     from replical.learners.planning import learner_for as learner_for
     from replical.learners.planning import plan as plan
     from replical.learners.result import Result as Result
+    from replical.pools.groups import Groups as Groups
     from replical.pools.pool import Pool as Pool
     from replical.pools.query import KnownLabels as KnownLabels
     from replical.pools.version_space import VersionSpace as VersionSpace

@@ -138,8 +138,16 @@ def test_a_plan_promises_no_forecast_where_there_is_none(command):
 def test_what_counts_errors_refuses(command):
     assert new(command, *PRICED)[0] == 0
     run = ["--pool", "x.csv", "--labels", "x.csv:label", "--truths", "0"]
+    run = [*run, "--until-budget", "5"]
     code, _, err = command("run", "p.toml", *run, "--journal", "m.db", "--out", "m.json", "--measure-error", "9")
-    assert (code, "errors that are not all alike are not measured after the answer" in err) == (2, True)
+    assert code == 0, err
+    error = read(Path("m.json"))["body"]["answer_error"]
+    assert (error["of"], error["labels"]) == ("loss", 9)
+    assert 0 <= error["low"] <= error["estimate"] <= error["high"] <= 1
+    assert (
+        "Loss (1 is the costliest error): " in command("run", "p.toml", *run, "--journal", "m.db", "--out", "m.json")[1]
+    )
+    assert command("verify", "m.json", "--pool", "x.csv", "--journal", "m.db")[0] == 0
     assert command("run", "p.toml", *run, "--journal", "x.db", "--out", "x.json")[0] == 0
     code, out, _ = command("plan", "p.toml", "--pool", "x.csv", "--theta", "2", "--json")
     assert code == 0

@@ -150,7 +150,7 @@ def test_a_toy_learner_works_in_a_study_with_its_pictures(toy, tmp_path):
 
 def test_every_parameter_is_one_of_plan_and_of_a_task():
     given = set(inspect.signature(plan).parameters) - {
-        "learner", "C", "name", "pool", "prior", "losses", "handicaps",
+        "learner", "C", "name", "pool", "prior", "losses", "groups", "table", "handicaps",
     }  # fmt: skip
     assert given == set(PARAMETERS)
     assert {field.name for field in dataclasses.fields(Task)} == (

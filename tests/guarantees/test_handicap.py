@@ -1,5 +1,6 @@
 """The ideal answer hardly ever leaves the survivors of Handicap, and mutants of its bets drop it (docs/claims/handicap.md)."""
 
+from dataclasses import replace
 from itertools import count
 from typing import NamedTuple
 
@@ -18,7 +19,6 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.learners.handicap import bets as bets_module
 from replical.learners.handicap.bets import Accounts, Bets
 from replical.learners.handicap.order import Inquiry
 from support.sequential import Promise
@@ -114,8 +114,8 @@ def generous(self, m, block):
 
 def forgetful(self, m, block):
     """Bets on asked items alone."""
-    SETTLE(self, m, bets_module.Block(scanned=len(block.losses), losses=block.losses, disputed=block.disputed))
-    self.scanned += block.scanned - len(block.losses)
+    SETTLE(self, m, replace(block, quiet=()))
+    self.scanned += sum(times for _, times in block.quiet)
 
 
 def by_estimate(self, m, block):
@@ -264,7 +264,7 @@ def test_bounds_on_the_excess_error_hold(what, level, alarm, request, record_pro
 
 def optimistic(self, x, enough):
     """Whose observed mean is below x."""
-    Z = np.array(self.values, dtype=float)
+    Z = np.array(self._plan.values, dtype=float)
     return Z @ self.counts <= float(x) * self.counts.sum(axis=0)
 
 

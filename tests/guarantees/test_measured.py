@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from replical import PrivateRandomness
+from replical import PrivateRandomness, mean_interval
 from replical.bounds.betting import share_interval
 from support.sequential import Promise
 
@@ -34,4 +34,27 @@ def test_the_interval_of_the_error_holds_whenever_one_stops(broken, alarm, reque
                 missed = missed or not low <= p <= high
         promise.hear(missed)
     record_property("power", promise.told("intervals miss the error"))
+    assert promise.broken == broken
+
+
+def by_deviation(values, level):
+    """The usual interval: 1.96 standard errors around the average."""
+    around = 1.96 * np.std(values) / np.sqrt(len(values))
+    return np.mean(values) - around, np.mean(values) + around
+
+
+@pytest.mark.claim("handicap")
+@pytest.mark.mutant
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_interval_of_a_mean_holds_whenever_one_stops(broken, alarm, request, record_property):
+    """The same of losses of 0, a quarter and 1."""
+    interval, promise = by_deviation if broken else mean_interval, Promise(0.05, 200, alarm)
+    for run in count():
+        if not promise.open:
+            break
+        generator = PrivateRandomness.simulated(request.node.name, run).generator("losses")
+        losses = generator.choice([0.0, 0.25, 1.0], p=[0.6, 0.3, 0.1], size=400)
+        intervals = (interval(losses[:items].tolist(), 0.05) for items in range(5, 401, 20))
+        promise.hear(any(not low <= 0.175 <= high for low, high in intervals))
+    record_property("power", promise.told("intervals miss the mean"))
     assert promise.broken == broken

@@ -96,7 +96,7 @@ def with_items_nobody_compared(self, T, observation):
 
 def by_estimate(self, x, enough):
     """Whoever looks nearer than x is."""
-    return np.array(self.values, dtype=float) @ self.counts <= float(x) * self.counts.sum(axis=0)
+    return np.array(self._plan.values, dtype=float) @ self.counts <= float(x) * self.counts.sum(axis=0)
 
 
 @pytest.mark.claim("handicap")

@@ -363,6 +363,126 @@ def handicap(
     return S, m, asked, at, largest, U
 
 
+def handicap_by_groups(
+    codes, order, truth, groups, c, places, beta, *, largest, by_items, batch, most=None, first=None, skipped=(),
+    cost=lambda said, label: int(said != label),
+):  # fmt: skip
+    """Handicap where items come in `groups`, in fractions: who is left, the favourite, labels, items, tolerance.
+
+    Every group is a list of items; `order` has the groups one after the other.
+    """
+    stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
+    queue = [[x for x in order if groups[x] == each] for each in dict.fromkeys(groups[x] for x in order)]
+    S, n = list(range(len(codes))), len(codes)
+    W, V = {g: [Fraction(1)] * 5 for g in S}, {g: [] for g in S}
+    lost, asked, scanned, m = dict.fromkeys(S, Fraction(0)), 0, 0, None
+
+    def lead(m):
+        score = {g: lost[g] + c[g] * units for g in S}
+        least = min(score.values())
+        if m in S and score[m] <= least + (4 if m == first else 2):
+            return m
+        return min((g for g in S if score[g] == least), key=lambda g: places[g])
+
+    units = 0
+    m = lead(None)
+    while len(S) > 1 and (most is None or asked < most):
+        block, hits, quiet = [], 0, 0
+        while queue and hits < (batch if most is None else min(batch, most - asked)) and quiet < 16:
+            ask = [x for x in queue[0] if len({int(codes[g][x]) for g in S}) > 1 and x not in skipped]
+            if most is not None and asked + hits + len(ask) > most:
+                break
+            hits, quiet = hits + len(ask), 0 if ask else quiet + len(queue[0])
+            block.append((queue.pop(0), ask))
+        if not block:
+            break
+        asked += hits
+        for items, ask in block:
+            N = len(items)
+            w = Fraction(N, largest) if by_items else Fraction(1)
+            total = {g: sum(Fraction(cost(int(codes[g][x]), int(truth[x]))) for x in ask) for g in S}
+            for g in S:
+                theta = c[g] - c[m]
+                gap = w * (theta - (total[m] - total[g]) / N)
+                W[g] = [
+                    each * (1 + (s if theta >= 0 else s / (1 - theta)) * gap)
+                    for each, s in zip(W[g], stakes, strict=True)
+                ]
+                lost[g] += total[g] / (1 if by_items else N)
+                if first in S:
+                    V[g].append((w, w * (total[first] - total[g]) / N))
+            scanned += N
+            units += N if by_items else 1
+        S = [g for g in S if g == m or sum(W[g]) / 5 < (1 + Fraction(1, 10**6)) / beta]
+        m = lead(m)
+    if first is None:
+        return S, m, asked, scanned, None
+    for x in tolerances():
+        holds = [
+            sum(math.prod(1 + float(s) * float(w * x - z) for w, z in V[g]) for s in stakes) / 5 >= 1 / beta
+            for g in range(n)
+            if g != first
+        ]
+        if all(holds):
+            return S, m, asked, scanned, x
+    return S, m, asked, scanned, Fraction(1)
+
+
+def handicap_on_a_table(
+    codes, order, truth, c, places, beta, *, most=None, cost=lambda said, label: int(said != label)
+):
+    """Handicap where the items are the whole population, in fractions: who is left, the favourite, labels, items, wealths."""
+    stakes = [Fraction(4, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 10), Fraction(1, 20)]
+    N, S, at, asked = len(order), list(range(len(codes))), 0, 0
+    W, Z = {g: [Fraction(1)] * 5 for g in S}, {g: [Fraction(0)] * N for g in S}  # Z: losses, item by item
+    largest, m = dict.fromkeys(S, Fraction(1)), None
+
+    def lead(m):
+        score = {g: sum(Z[g][:at]) + c[g] * at for g in S}
+        least = min(score.values())
+        if m in S and score[m] <= least + 2:
+            return m
+        return min((g for g in S if score[g] == least), key=lambda g: places[g])
+
+    def owed(g):
+        return N * (c[g] - c[m]) - sum(Z[m][:at]) + sum(Z[g][:at])
+
+    m = lead(None)
+    while len(S) > 1 and at < N and (most is None or asked < most):
+        for _ in range(16):
+            if at == N:
+                break
+            x = order[at]
+            ask = len({int(codes[g][x]) for g in S}) > 1
+            theta = {g: Fraction(owed(g)) / (N - at) for g in S}
+            for g in S:
+                Z[g][at] = Fraction(cost(int(codes[g][x]), int(truth[x]))) * ask
+            for g in S:
+                each = [s if theta[g] >= 0 else s / (1 - theta[g]) for s in stakes]
+                W[g] = [w * (1 + s * (theta[g] - Z[m][at] + Z[g][at])) for w, s in zip(W[g], each, strict=True)]
+            at, asked = at + 1, asked + ask
+            if ask:
+                break
+        for g in S:
+            largest[g] = max(largest[g], sum(W[g]) / 5)
+        stay = [g for g in S if g == m or sum(W[g]) / 5 < (1 + Fraction(1, 10**6)) / beta]
+        total = {
+            g: N * c[g] + sum(Z[g][:at]) for g in S
+        }  # errors and handicap on the whole table, as far as they are known
+        h = min(S, key=lambda g: total[g])
+        S = [g for g in stay if total[g] - total[h] <= N - at or (g == m and h not in stay)]
+        m = lead(m)
+    return S, m, asked, at, largest
+
+
+def tolerances():
+    """.001, .001·1.05, .. up to 1."""
+    x = Fraction(1, 1000)
+    while x < 1:
+        yield x
+        x *= Fraction(105, 100)
+
+
 def wealth(Z, x, stakes=(0.8, 0.4, 0.2, 0.1, 0.05)):
     """Of bets that the mean of Z is below x, in doubles: the grid has so many digits that fractions take for ever."""
     each = [math.prod((1 + float(stake) * float(x - z)) ** Z.count(z) for z in set(Z)) for stake in stakes]

@@ -8,22 +8,26 @@ most δ, at any time (Ville).
 Wealth is compared in decimals, the same to the last digit on every machine; doubles only pass over what is far from its
 bound.
 
-`share_interval` holds at every moment of counting, so that one may stop counting whenever one likes.
+`share_interval` and `mean_interval` hold at every moment, so that one may stop counting whenever one likes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor, log
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core.exact import decimals
+from replical.core.exact import check_between, decimal, decimals, fraction
 from replical.core.kernels.accounts import Kinds
+from replical.errors import ValueOutOfRange
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -104,10 +108,20 @@ def _product(factors: Sequence[Decimal], counts: Sequence[int]) -> Decimal:
     return product
 
 
-def accepting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...] = PLAIN) -> Bets:
-    """Bets that a difference Z of losses has mean below `v`: factors 1 + λ(v - Z), for stakes with λ(1-v) < 1."""
+def accepting(
+    v: Decimal,
+    stakes: Sequence[Decimal],
+    values: tuple[Decimal, ...] = PLAIN,
+    weights: tuple[Decimal, ...] | None = None,
+) -> Bets:
+    """Bets that a difference Z of losses has mean below `v`: factors 1 + λ(wv - Z), for stakes with λ(1-v) < 1.
+
+    Values of Z may have `weights` w, of at most 1: the mean is then that of Z divided by that of w.
+    """
     with decimals():
-        return Bets(factors=tuple(tuple(1 + each * (v - Z) for Z in values) for each in stakes), values=values)
+        all_weights = weights or (Decimal(1),) * len(values)
+        factors = (tuple(1 + each * (w * v - Z) for Z, w in zip(values, all_weights, strict=True)) for each in stakes)
+        return Bets(factors=tuple(factors), values=values)
 
 
 def rejecting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...] = PLAIN) -> Bets:
@@ -156,3 +170,74 @@ def share_interval(hits: int, items: int, level: float) -> tuple[float, float]:
     high = 1.0 if hits == items else brentq(plausibility, best, 1 - 1e-16)
     margin = 1e-9
     return max(0.0, floor((low - margin) * _DIGITS) / _DIGITS), min(1.0, ceil((high + margin) * _DIGITS) / _DIGITS)
+
+
+_HALVINGS = range(1, 13)  # stakes of an interval are 1/2, 1/4, .. of the largest: fine ones for many values
+
+
+def mean_interval(values: Iterable[float | Fraction], level: float = 0.05) -> tuple[float, float]:
+    """The means that independent `values` in [0, 1] of one law leave plausible, at any time.
+
+    Whoever looks after every value and stops whenever they like misses the mean with probability `level` at most.
+
+    Parameters
+    ----------
+    values
+        Losses, scores or shares.
+    level
+        How often the interval may miss.
+
+    Returns
+    -------
+    low, high
+        Rounded outwards to six digits; 0 and 1 where nothing is known.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a value is no number from 0 to 1, or the level is not between 0 and 1.
+
+    Notes
+    -----
+    A mean m is too low where bets against it, of 1 + λ(X/m - 1) a value with stakes λ, hold 2/level on average; m is too
+    high where 1-m is too low for 1-X.
+
+    Examples
+    --------
+    >>> mean_interval([0, 0.5, 1, 0.25] * 25, .05)
+    (0.315484, 0.571709)
+    """
+    check_between("level", level, 0, 1)
+    counts = Counter(map(_share, values))
+    mirrored = {1 - value: count for value, count in counts.items()}
+    low, high = (_too_low(each, decimal(level)) for each in (counts, mirrored))
+    return low / _DIGITS, (_DIGITS - high) / _DIGITS
+
+
+def _share(value: float | Fraction) -> Fraction:
+    if not isinstance(value, int | float | Fraction | np.number | np.bool_) or not 0 <= value <= 1:
+        raise ValueOutOfRange(f"the values are numbers from 0 to 1, got {value!r:.40}")
+    return value if isinstance(value, Fraction) else fraction(float(value))
+
+
+def _too_low(counts: Mapping[Fraction, int], level: Decimal) -> int:
+    """The largest mean that is too low, in parts of a million; it is 0 where none is."""
+    X = np.array([float(value) for value in counts])
+    times, stakes = np.array([*counts.values()], dtype=np.float64), np.array([0.5**k for k in _HALVINGS])
+    with decimals():
+        enough = 2 / level
+        exact = [decimal(value) for value in counts]
+        least = float(enough.ln())
+
+    def plausible(parts: int) -> bool:
+        """Do bets against this mean hold too little? Near the bound decimals decide."""
+        logs = np.log1p(stakes[:, None] * (X * _DIGITS / parts - 1)) @ times
+        about = logs.max() + log(np.exp(logs - logs.max()).mean())
+        if abs(about - least) > _CLEAR:
+            return bool(about < least)
+        with decimals():
+            each = [[1 + Decimal(stake) * (x * _DIGITS / parts - 1) for x in exact] for stake in stakes.tolist()]
+            wealth = [_product(factors, [*counts.values()]) for factors in each]
+            return sum(wealth, Decimal(0)) / len(wealth) < enough
+
+    return bisect_left(range(1, _DIGITS + 1), True, key=plausible)

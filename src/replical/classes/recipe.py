@@ -40,6 +40,8 @@ class Recipe:
         Do the columns hold predictions, that is label values, or probabilities of the second label?
     losses
         What predictions cost; None where errors are counted.
+    group
+        The column that says which items belong together; None where each is a draw of its own.
     """
 
     C: HypothesisClass
@@ -49,6 +51,7 @@ class Recipe:
     predicts: bool = False
     scores: bool = False
     losses: Losses | None = None
+    group: str | None = None
 
     @property
     def answers(self) -> tuple[Label, ...]:

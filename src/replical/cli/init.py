@@ -32,6 +32,7 @@ from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
+    POOL_KEYS,
     add_features,
     all_labels,
     class_section,
@@ -53,6 +54,7 @@ from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, check_ids, read_public
 from replical.lab.schema import SCHEMA
+from replical.lab.tables import grouped_columns, read_pool
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.parameters import PARAMETERS
 
@@ -151,14 +153,17 @@ def init_command(
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
     Models and labels are read from the table (--pool). At a terminal it asks what flags leave open; elsewhere, and with
-    --yes, everything else has a default. It says what to type next. --set takes the rare parameters: shortlist, batch,
-    max_labels, nu, theta, bins, step, intercept, and those of the paper's learners (plan, T, k_loop, ..).
+    --yes, everything else has a default. It says what to type next. --set takes the rare parameters: shortlist, group and
+    group_size for items that belong together, group_weights, population, batch, max_labels, nu, theta, bins, step,
+    intercept, and those of the paper's learners (plan, T, k_loop, ..).
     """
-    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS})
+    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **POOL_KEYS})
+    of_pool = {key: rare.pop(key) for key in POOL_KEYS if key in rare}
     of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
     named = features_of(features)
     check_new(out, force=force)
-    said = Given(pool=pool, leave_out=leave_out or [], abstain=abstain, price=price, public=public, prefer=prefer,
+    apart = [*(leave_out or []), *(of_pool[key] for key in ("group",) if key in of_pool)]
+    said = Given(pool=pool, leave_out=apart, abstain=abstain, price=price, public=public, prefer=prefer,
         handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
     asks = questions.may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
@@ -197,6 +202,7 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
+    content |= _pool_section(of_pool, said.pool, class_recipe, id_column)
     content |= _preference(
         record.id, made, sample, handicap, class_recipe, text, epsilon, None if made else said.prefer
     )
@@ -217,6 +223,13 @@ def init_command(
         _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
     say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
     _say_next(steps, start.table)
+
+
+def _pool_section(said: dict[str, Any], pool: Path | None, models: Recipe, id_column: str) -> dict[str, Any]:
+    """The section of a protocol about the labs' items; a table that is the population is named by its fingerprint."""
+    if "population" in said:
+        said = {**said, "population": read_pool(_table(pool), models, id_column=id_column).fingerprint}
+    return {"pool": said} if said else {}
 
 
 @dataclass(frozen=True)
@@ -270,7 +283,7 @@ def _read_and_ask(
         questions.ask(questions.about_the_table(), said)
     start = read()
     if not quiet:
-        _say_table(start)
+        _say_table(start, grouped_columns(_table(start.table), (*(start.models or []), *said.leave_out)))
     if not asks or start.found is None:
         return start
     rest = questions.about_the_rest(said, start.found, labs=ours and not lists_labs, shortlist=ours)
@@ -375,7 +388,7 @@ def _preference(
     return {}
 
 
-def _say_table(start: _Start) -> None:
+def _say_table(start: _Start, grouped: Sequence[str]) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
     table, found = start.table, start.found
     assert found is not None, "it was read"
@@ -390,6 +403,11 @@ def _say_table(start: _Start) -> None:
         _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")
+    for column in grouped:
+        _line(
+            f"Do items with one {column} belong together? Then they are no draws of their own: --set group={column} --set "
+            "group_size=N, where no lab has more than N of one."
+        )
 
 
 _ALIKE = 3  # groups of models, and models of a group, that are named

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
-from replical.cli.output import notes, prose, reading
+from replical.cli.output import notes, prose, reading, warn
 from replical.cli.page import PageOptions, serve_page
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
@@ -21,7 +21,7 @@ from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.sessions.session import Session
-from replical.lab.tables import read_labels
+from replical.lab.tables import grouped_columns, read_labels
 from replical.learners.proof import family_of
 
 if TYPE_CHECKING:
@@ -76,7 +76,15 @@ def check_truths(truths: int) -> None:
 def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
     """The lab's items, none of which is in the public table; how far the reading is."""
     with reading(pool) as update:
-        return run.read_items(protocol, pool, id_column=id_column, public=public, progress=update)
+        items = run.read_items(protocol, pool, id_column=id_column, public=public, progress=update)
+    if protocol.recipe.group is None:
+        for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
+            warn(
+                f"the column {column} looks as if it said which items belong together, and the protocol takes each for a "
+                "draw of its own: if items of one are alike, what is proven does not hold, so name it with replical init "
+                "--set group=.."
+            )
+    return items
 
 
 @dataclass(frozen=True, kw_only=True)

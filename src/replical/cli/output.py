@@ -52,6 +52,11 @@ prose = Screen()
 notes = Screen(stderr=True)
 
 
+def warn(sentence: str) -> None:
+    """What a person who goes on should know."""
+    notes.say(f"Warning: {sentence}", style="bold red")
+
+
 def answer(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
     sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")

@@ -29,9 +29,21 @@ from replical.lab.tables import read_pool
 from replical.lattice.linear import step_for
 from replical.learners.catalogue import LEARNERS, find
 from replical.learners.parameters import Parameter
+from replical.pools.groups import WEIGHTS
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
 # What --set takes of a class.
+POOL_KEYS: Mapping[str, Parameter] = {
+    "group": Parameter(name="group", kind="word", help="the column that says which items belong together"),
+    "group_size": Parameter(name="group_size", kind="count", help="the most items a group of any lab has"),
+    "population": Parameter(
+        name="population",
+        kind="word",
+        words=("table",),
+        help="the promise is about the rows of --pool, which all labs have",
+    ),
+    "group_weights": Parameter(name="group_weights", kind="word", words=WEIGHTS, help="who counts alike (item)"),
+}
 CLASS_KEYS: Mapping[str, Parameter] = {
     "bins": Parameter(name="bins", kind="count", help="with --cuts FILE:COLUMN: cuts a column (100)"),
     "step": Parameter(

@@ -31,7 +31,7 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import answer, notes, prose
+from replical.cli.output import answer, notes, prose, warn
 from replical.cli.page import PageWords
 from replical.core.files import write_whole
 from replical.core.kernels.torch_device import use
@@ -235,10 +235,6 @@ def _check_listed(protocol: Protocol, *, private: bool) -> None:
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
 
 
-def _warn(sentence: str) -> None:
-    notes.say(f"Warning: {sentence}", style="bold red")
-
-
 def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
     protocol, lab = session.protocol, session.lab
@@ -256,7 +252,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     for remark in family.remarks(protocol):
         notes.say(remark)
     for warning in family.warnings(protocol, lab.items):
-        _warn(f"{warning}.")
+        warn(f"{warning}.")
     if (cost := family.cost(protocol)) is not None:
         return float(cost.labels) if cost.kind == "estimate" else None
     if verbose:
@@ -264,7 +260,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     pool = lab.pool(SIMULATED)
     if pool.version_space().mass == 0:
         features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
-        _warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
+        warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
         return None
     return _tell_forecast(protocol, pool, truths) if truths else None
 

@@ -7,7 +7,7 @@ shorter one had ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
@@ -23,6 +23,7 @@ from replical.classes.table import digest
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable
+from replical.pools.groups import group_codes, group_order
 from replical.pools.pool import Pool
 
 Progress = Callable[[int, int], None]  # how much is done, and how much there is
@@ -53,6 +54,8 @@ class LabPool:
         In which row of its table each item stands.
     parts
         What it consists of, in the order of rows; empty while it has never grown.
+    groups
+        Which items belong together: the group of each; empty where each is a draw of its own.
     """
 
     recipe: Recipe
@@ -61,6 +64,7 @@ class LabPool:
     fingerprint: str
     rows: Indices
     parts: tuple[Part, ...] = ()
+    groups: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -93,13 +97,26 @@ class LabPool:
                 )
         if ends[-1] < len(self):
             parts.append(self._part(numbers == len(known)))
+        if self.groups:
+            self._check_new_groups(numbers)
         return replace(self, parts=tuple(parts))
 
     def _part(self, mask: NDArray[np.bool_]) -> Part:
         """Those marked, as a pool of their own."""
         places = np.flatnonzero(mask)
         ids = [self.ids[place] for place in places.tolist()]
-        return Part(len(ids), pool_fingerprint(ids, self.items[places], lambda done: None))
+        groups = [self.groups[place] for place in places.tolist()] if self.groups else []
+        return Part(len(ids), pool_fingerprint(ids, self.items[places], lambda done: None, groups))
+
+    def _check_new_groups(self, numbers: Indices) -> None:
+        """Refuse groups with items in several parts: a group is scanned once, as a whole."""
+        seen: dict[str, int] = {}
+        for group, number in zip(self.groups, numbers.tolist(), strict=True):
+            if seen.setdefault(group, number) != number:
+                raise BadTable(
+                    f"the group {group!r:.60} has rows among those that were added and among those before: a group is "
+                    "scanned whole, so add new groups alone"
+                )
 
     @property
     def first(self) -> str:
@@ -113,22 +130,38 @@ class LabPool:
 
     def order(self, private: PrivateRandomness) -> Indices:
         """The items in this lab's order, which is `private`: part by part."""
-        if not self._ends:
+        if not self._ends and not self.groups:
             return private.permutation(len(self))
         parts = np.split(np.argsort(self.rows, kind="stable"), self._ends)
+        if self.groups:
+            return np.concatenate(list(self._group_orders(parts, private)))
         order = [
             np.sort(part)[private.permutation(len(part), after=after)]
             for part, after in zip(parts, (0, *self._ends), strict=True)
         ]
         return np.concatenate(order)
 
+    def _group_orders(self, parts: Sequence[Indices], private: PrivateRandomness) -> Iterator[Indices]:
+        """The order of each part, group by group."""
+        after = 0
+        for part in map(np.sort, parts):
+            codes = np.unique([self.groups[place] for place in part.tolist()], return_inverse=True)[1].astype(np.int64)
+            groups = int(codes.max()) + 1
+            yield part[group_order(codes, private.permutation(groups, after=after))]
+            after += groups
+
     def pool(self, private: PrivateRandomness) -> Pool:
         """The pool in this lab's order, which is `private`."""
         everything, order = np.arange(len(self), dtype=np.int64), self.order(private)
-        return Pool.in_order(self.recipe.C, self.items, everything, order, self._predictions, self._ends)
+        groups = group_codes(self.groups, len(self)) if self.groups else None
+        return Pool.in_order(self.recipe.C, self.items, everything, order, self._predictions, self._ends, groups)
 
 
-def pool_fingerprint(ids: Sequence[str], items: Items, progress: Callable[[int], None]) -> str:
-    """Ids, then items as little-endian bytes; `progress` is told how many items are done."""
+def pool_fingerprint(
+    ids: Sequence[str], items: Items, progress: Callable[[int], None], groups: Sequence[str] = ()
+) -> str:
+    """Ids and groups, then items as little-endian bytes; `progress` is told how many items are done."""
     about = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
+    if groups:
+        about["groups"] = tuple(groups)
     return f"sha256:{digest(items, after=canonical(about).encode(), progress=progress)}"

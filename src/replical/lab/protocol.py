@@ -31,6 +31,7 @@ from replical.learners.handicap.confirm import CONFIRM, Confirm, ConfirmPlan, co
 from replical.learners.handicap.handicaps import Handicaps
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
+from replical.pools.groups import Groups
 
 # Keys of a prior beside its kind.
 _PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "shortlist", *PUBLIC, *TRANSCRIPT)}
@@ -152,7 +153,8 @@ class Protocol:
     def recipe(self) -> Recipe:
         """The class and the columns it needs, and what predictions cost."""
         parts = [self.content[key] for key in ("class", "labels", "seed")]
-        return remembered("class", parts, lambda: recipe_of(*parts))
+        made = remembered("class", parts, lambda: recipe_of(*parts))
+        return replace(made, group=self.content.get("pool", {}).get("group"))
 
     @cached_property
     def prior(self) -> Prior:
@@ -177,12 +179,22 @@ class Protocol:
         return found
 
     @property
+    def population(self) -> str | None:
+        """The fingerprint of the table that all labs have and that the promise is about; None where pools are samples."""
+        found: str | None = self.content.get("pool", {}).get("population")
+        return found
+
+    @property
     def options(self) -> dict[str, Any]:
         """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere."""
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
         measured: dict[str, Any] = {} if self.recipe.losses is None else {"losses": self.recipe.losses}
         measured |= {} if self.handicaps is None else {"handicaps": self.handicaps}
         measured |= {key: value for key, value in self.preference.items() if key == "shortlist"}
+        measured |= {} if self.population is None else {"table": True}
+        if self.recipe.group is not None:
+            section_of_pool = self.content["pool"]
+            measured["groups"] = Groups(section_of_pool["group_size"], section_of_pool.get("group_weights", "item"))
         return section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -31,7 +31,7 @@ from replical.lab.model_columns import TRUTH
 from replical.lab.ordering import section_again
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.tables import read_labels, read_pool
+from replical.lab.tables import read_groups, read_labels, read_pool
 from replical.learners.handicap.handicaps import Handicaps
 
 FEW = 50  # fewer items make a rough order
@@ -125,6 +125,13 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
     1 of 2 items of the pool is in the public table
     """
     sample, name = check_made(protocol, source), name_of(source)
+    group = protocol.recipe.group
+    told = read_groups(source, group) if group is not None and group in names_of(source) else {}
+    if shared := set(told.values()) & set(lab.groups):
+        raise BadTable(
+            f"the group {min(shared)!r:.60} has items in the pool and in the public table {name}: take its rows out of the "
+            "pool, the order must not depend on groups that a lab scans"
+        )
     both = set(sample.ids) & set(lab.ids)
     if both:
         raise BadTable(
@@ -198,7 +205,7 @@ def check_made(protocol: Protocol, source: Any) -> LabPool:
             f"the protocol's order was not made from a public table, so there is nothing to check {name} against: leave it "
             "out, or publish an order that is made from it (replical init --public)"
         )
-    sample = read_pool(source, protocol.recipe)
+    sample = read_pool(source, replace(protocol.recipe, group=None))
     if sample.fingerprint != protocol.public:
         raise BadProtocol(
             f"{name} is not the public table of the protocol: its fingerprint is {sample.fingerprint[:23]}, the protocol "

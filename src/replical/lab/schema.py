@@ -27,10 +27,11 @@ from replical.learners.parameters import PARAMETERS
 
 SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
-SECTIONS = ("class", "labels", "prior", "handicap", "learner", "labs")
+SECTIONS = ("class", "labels", "pool", "prior", "handicap", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
 LEARNER = ("name", "plan", *(key for key in PARAMETERS if key != "shortlist"))  # which stands beside its order
 _LABELS = ("values", "weights", "abstain", "price")
+POOL = ("group", "group_size", "group_weights", "population")
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
@@ -61,6 +62,7 @@ def check_shape(content: Mapping[str, Any]) -> None:
         if not isinstance(content.get(key, {}), Mapping):
             raise BadProtocol(f"{key} must be a section [{key}], got {content[key]!r:.40}")
     _check_labels(content["labels"])
+    _check_pool(content.get("pool", {}))
     _check_learner(content["learner"])
     check_preference(content)
     _check_candidates(content["class"])
@@ -92,6 +94,26 @@ def _check_labels(section: Mapping[str, Any]) -> None:
         raise BadProtocol(f"labels must be texts or whole numbers, got {section['values']!r:.60}")
     if "?" in section["values"]:
         raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
+
+
+def _check_pool(section: Mapping[str, Any]) -> None:
+    for key in section:
+        if key not in POOL:
+            raise BadProtocol(f"[pool] has no key {key!r}{_keys_words(POOL)}")
+    column = section.get("group", "named")
+    if not isinstance(column, str) or not column:
+        raise BadProtocol(f"group is the name of the column that says which items belong together, got {column!r:.40}")
+    if "population" in section:
+        if len(section) > 1 or not is_digest(section["population"]):
+            raise BadProtocol(
+                "population is the fingerprint of the one table that all labs have, sha256:<64 hex digits>, and stands "
+                f"alone, got {section['population']!r:.80}"
+            )
+        return
+    if section and ("group" not in section or "group_size" not in section):
+        raise BadProtocol(
+            "items that belong together have a column, and a group a largest size that is public: give group and group_size"
+        )
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:

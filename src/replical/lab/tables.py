@@ -7,9 +7,11 @@ Needs pyarrow: ``pip install 'replical[lab]'``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import isnan
 from typing import Any, cast
 
 import numpy as np
@@ -32,6 +34,7 @@ from replical.lab.columns import (
     ids_of,
     labels_of,
     name_of,
+    names_of,
     open_table,
     score_of,
     values_of,
@@ -85,8 +88,10 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     with open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
         reader = _PoolReader(table, recipe, id_column, name_of(source), progress or (lambda done, total: None))
         items = reader.predictions() if recipe.predicts else reader.features()
-    found = reader.fingerprint(items)
-    return LabPool(recipe=recipe, ids=reader.ids, items=items, fingerprint=found, rows=reader.rows)
+    told = {} if recipe.group is None else read_groups(source, recipe.group, id_column=id_column)
+    groups = tuple(told[each] for each in reader.ids) if told else ()
+    found = reader.fingerprint(items, groups)
+    return LabPool(recipe=recipe, ids=reader.ids, items=items, fingerprint=found, rows=reader.rows, groups=groups)
 
 
 class _PoolReader:
@@ -176,10 +181,10 @@ class _PoolReader:
         self.rows = np.array(order, dtype=np.int64)
         return self.rows
 
-    def fingerprint(self, items: Items) -> str:
+    def fingerprint(self, items: Items, groups: Sequence[str]) -> str:
         """What both have in common with every other form of the same pool."""
         rows = len(self.ids)
-        return pool_fingerprint(self.ids, items, lambda done: self._progress(rows + done, 2 * rows))
+        return pool_fingerprint(self.ids, items, lambda done: self._progress(rows + done, 2 * rows), groups)
 
 
 def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
@@ -195,6 +200,58 @@ def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_colum
                     raise BadTable(f"{name} has two labels for the item {each!r}")
                 codes[each] = code
     return codes
+
+
+def read_groups(source: Any, column: str, *, id_column: str = "id") -> dict[str, str]:
+    """The group of every item by its id, from a column of texts or whole numbers.
+
+    Examples
+    --------
+    >>> read_groups({"id": ["a", "b", "c"], "patient": [7, 8, 7]}, "patient")
+    {'a': '7', 'b': '8', 'c': '7'}
+    """
+    name, groups = name_of(source), dict[str, str]()
+    with open_table(source, (id_column, column), texts=(id_column, column)) as table:
+        for block in table.blocks([id_column, column], together=True):
+            ids = ids_of(block.columns[id_column], id_column, name, block.start)
+            for each, value in zip(ids, values_of(block.columns[column], column, name), strict=True):
+                if value is None or value == "" or (isinstance(value, float) and isnan(value)):
+                    raise BadTable(
+                        f"{name}: the group of the item {each!r} is missing in the column {column!r}: every item is in a "
+                        "group, if need be one of its own"
+                    )
+                if isinstance(value, bool) or not isinstance(value, str | int):
+                    raise BadTable(
+                        f"{name}: groups are texts or whole numbers, got {value!r:.80} for the item {each!r}"
+                    )
+                groups[each] = str(value)
+    return groups
+
+
+# What is called so often comes with several items each.
+_TOGETHER = re.compile(
+    "(article|author|case|cluster|conversation|doc|document|family|group|household|page|participant|passage|patient|person"
+    "|rater|session|speaker|subject|user|visit)s?(_?id)?"
+)
+
+
+def grouped_columns(source: Any, apart: Collection[str]) -> list[str]:
+    """Columns that look as if they said which items belong together: by name, and because values come again.
+
+    Examples
+    --------
+    >>> grouped_columns({"id": [1, 2, 3], "patient_id": [7, 8, 7], "user": [1, 2, 3]}, apart=["id"])
+    ['patient_id']
+    """
+    named = [each for each in names_of(source) if each not in apart and _TOGETHER.fullmatch(each.lower())]
+    return [each for each in named if _repeats(source, each)]
+
+
+def _repeats(source: Any, column: str) -> bool:
+    with open_table(source, (column,), texts=(column,)) as table:
+        values = [each for block in table.blocks([column]) for each in values_of(block.columns[column], column, "")]
+    told = [str(each) for each in values if each is not None and each != ""]
+    return 1 < len(set(told)) < len(told)
 
 
 def read_features(

@@ -7,15 +7,17 @@ is, the next items of the scan are fresh draws: asked wherever they lie, they gi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
-from replical.bounds.betting import share_interval
+from replical.bounds.betting import mean_interval, share_interval
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import Conversation, Learner, Memory, Resumable
 from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Result
+from replical.pools.groups import SINGLE
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
 
@@ -55,9 +57,10 @@ class Measured:
     items: int
 
     def __post_init__(self) -> None:
-        if getattr(self.learner.plan, "losses", None) is not None:
+        if getattr(self.learner.plan, "groups", SINGLE) != SINGLE or getattr(self.learner.plan, "table", False):
             raise PlanMismatch(
-                "errors that are not all alike are not measured after the answer: leave out measure-error"
+                "items of groups, or of a table that is the population, are no fresh draws to measure on: leave out "
+                "measure-error"
             )
         if not self.learner.plan.measurable:
             raise PlanMismatch(
@@ -102,7 +105,8 @@ class Measured:
         assert scanned is not None, "who can be measured says where the fresh items begin"
         assert h is not None, "and always has an answer"
         items, skipped = pool.unscanned(scanned, self.items)
-        wrong, at_once = 0, int(getattr(plan, "batch", 1))
+        losses, at_once = getattr(plan, "losses", None), int(getattr(plan, "batch", 1))
+        lost = list[Fraction]()
         for start in range(0, len(items), at_once):
             batch = items[start : start + at_once]
             answers = yield Query(
@@ -112,20 +116,25 @@ class Measured:
                 disagreement=(0, result.survivors.total),  # nobody is compared any more
                 survivors=1,
             )
-            labels = np.argmax(answers.counts, axis=1)
-            wrong += int(np.count_nonzero(result.survivors.predictions.codes(h, batch) != labels))
+            labels, said = np.argmax(answers.counts, axis=1), result.survivors.predictions.codes(h, batch)
+            if losses is None:
+                lost += [Fraction(int(wrong)) for wrong in said != labels]
+            else:
+                told = zip(labels.tolist(), said.tolist(), strict=True)
+                lost += [Fraction(int(losses.row(label)[code]), losses.unit) for label, code in told]
         if len(items) == 0:
             return result
         level = float(plan["delta"])
-        low, high = share_interval(wrong, len(items), level)
+        total = sum(lost, Fraction(0))
+        low, high = share_interval(int(total), len(items), level) if losses is None else mean_interval(lost, level)
         return replace(
             result,
             measured=AnswerError(
-                estimate=round(wrong / len(items), 6),
+                estimate=round(float(total / len(items)), 6),
                 low=low,
                 high=high,
                 level=level,
-                of="error",
+                of="error" if losses is None else "loss",
                 labels=len(items),
                 skipped=skipped,
             ),

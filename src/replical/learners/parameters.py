@@ -30,7 +30,7 @@ class Parameter:
         As it is spelled in Python, protocols, studies and, with dashes, on the command line.
     kind
         A ``share`` lies strictly between `low` and `high`, a ``number`` is `low` or more and below `high`, a ``count`` is a
-        whole number from 1 or from `low` on, a ``word`` is one of `words`.
+        whole number from 1 or from `low` on, a ``word`` is one of `words`, or any where there are none.
     default
         What a plan is made with where nothing is given.
     required
@@ -49,7 +49,7 @@ class Parameter:
     def check(self, value: Any) -> Any:
         """The value, if it is one this parameter can have."""
         if self.kind == "word":
-            if value not in self.words:
+            if self.words and value not in self.words:
                 raise BadSpec(f"unknown {self.name} {value!r}; it is one of {', '.join(self.words)}")
             return value
         if self.kind == "count":

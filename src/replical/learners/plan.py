@@ -22,6 +22,7 @@ from replical.core.exact import ceil, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.parameters import PARAMETERS
+from replical.pools.groups import SINGLE
 from replical.pools.pool import AnyPool
 
 STOP = "disagreement mass at the stop is what the plan asks for"
@@ -184,6 +185,10 @@ class Plan:
         if len(pool.C) != self.n:
             raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
         self.prior.check(pool.C)
+        if pool.groups is not None and getattr(self, "groups", SINGLE) == SINGLE:
+            raise PlanMismatch(
+                f"items of the pool belong together, and {self.learner} takes each for a draw of its own"
+            )
         if self.exact_only and not pool.exact:
             raise PlanMismatch(self.exact_only)
 

@@ -20,6 +20,7 @@ from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Condition, Plan, Task
+from replical.pools.groups import SINGLE, Groups
 
 
 def plan(
@@ -44,6 +45,8 @@ def plan(
     runs: int | None = None,
     labs: int | None = None,
     losses: Losses | None = None,
+    groups: Groups | None = None,
+    table: bool = False,
     handicaps: Handicaps | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
@@ -88,6 +91,10 @@ def plan(
     losses
         What predictions cost where that is not one for each error: `Losses.of`; for handicap alone. `epsilon`, `a` and `b`
         are then in costliest errors.
+    groups
+        How items count that belong together, for handicap alone: `Groups`. None where each is a draw of its own.
+    table
+        Is the pool a table that is the whole population, as of a leaderboard, the same in all labs? For handicap alone.
     handicaps
         Where those of handicap come from, if not from `prior` or the string: `Handicaps`.
     prior
@@ -141,6 +148,12 @@ def plan(
     made = replace(draft, name=name).under(prior, budget)
     if losses is not None:
         made = replace(_with_losses(made, C, losses, record), losses=losses)
+    if groups is not None:
+        grouped = replace(_with_groups(made, groups), groups=groups)
+        _ = grouped.outcomes  # refuses too many
+        made = grouped
+    if table:
+        made = replace(_with_table(made), table=True)
     if handicaps is not None:
         made = replace(_with_handicaps(made, given, handicaps), handicaps=handicaps)
     if isinstance(made, HandicapPlan) and shortlist is not None:
@@ -170,6 +183,26 @@ def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: R
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
         says = losses.labels + losses.abstains
         raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
+    return made
+
+
+def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
+    """A plan that can be for items that belong together."""
+    if groups.largest < 2:
+        raise BadSpec("a group of at most 1 item is no group: leave groups out, or take a bound of 2 or more")
+    if not isinstance(made, HandicapPlan) or made.noiseless:
+        what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
+        raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")
+    return made
+
+
+def _with_table(made: Plan) -> HandicapPlan:
+    """A plan that can be for a table that is the whole population."""
+    if not isinstance(made, HandicapPlan) or made.noiseless or made.groups != SINGLE or made.batch > 1:
+        raise BadSpec(
+            f"a table that is the population is for handicap alone, without nu, batch and groups, got {made.learner}: leave "
+            "them out"
+        )
     return made
 
 

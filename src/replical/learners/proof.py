@@ -208,7 +208,8 @@ class Family:
     def error_words(self, result: Result, protocol: Published) -> str:
         """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""
         if result.measured is not None:
-            return f"Error: {measured_words(result.measured)}."
+            what = "Error" if result.measured.of == "error" else "Loss (1 is the costliest error)"
+            return f"{what}: {measured_words(result.measured)}."
         if not result.sound or result.hypothesis is None:
             return f"Error: no bound is proven{' (-v says why)' if broken_conditions(result) else ''}."
         sure = confidence(protocol.parameter("delta"))
@@ -272,6 +273,7 @@ def measured_words(error: AnswerError) -> str:
     """An error that was measured on fresh items."""
     wrong, items = round(error.estimate * error.labels), count(error.labels, "fresh item")
     counted = f"{about(error.estimate)}, wrong on {wrong} of {items}" if wrong else f"none seen on {items}"
+    counted = f"{about(error.estimate)} on {items}" if error.of == "loss" else counted
     skipped = f" ({error.skipped} more could not be labelled and are left out)" if error.skipped else ""
     return f"{counted}{skipped}; {confidence(error.level)} interval {at_least(error.low)} to {at_most(error.high)}"
 
@@ -295,10 +297,12 @@ def broken_conditions(result: Result, *, told: Sequence[str] = ()) -> list[str]:
 
 def error_facts(error: Mapping[str, Any] | None) -> dict[str, str]:
     """The answer's own error as a row of a page, where it was measured."""
-    if error is None or error["of"] != "error":
+    if error is None or error["of"] == "excess":
         return {}
     return {
-        "error": f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} "
+        error[
+            "of"
+        ]: f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} "
         f"and {at_most(error['high'])} at level {error['level']:g}"
     }
 

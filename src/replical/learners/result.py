@@ -236,7 +236,7 @@ class AnswerError:
     level
         How often the interval misses, at most.
     of
-        ``"error"``, or ``"excess"`` above the error of the best in the class.
+        ``"error"``, ``"loss"`` in costliest errors, or ``"excess"`` above the error of the best in the class.
     labels
         Labels asked for it alone, after the answer was known.
     skipped

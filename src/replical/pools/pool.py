@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,7 +15,8 @@ from replical.classes.base import HypothesisClass, Indices, Items, is_listed
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
-from replical.pools.scan import ExactBlocks, ExactScan, FiniteBlocks, FiniteScan
+from replical.pools.groups import group_codes, group_order
+from replical.pools.scan import ExactBlocks, ExactScan, FiniteBlocks, FiniteScan, GroupBlocks
 from replical.pools.version_space import VersionSpace
 
 _TAIL = 10_000  # items to measure on where any number could be drawn
@@ -39,6 +40,9 @@ class Pool:
         How many separate items each row stands for; one each if left out. Each of them must be a draw of its own: bounds
         count them so. Importance weights are something else. Where labels may be wrong, one label for such a row is
         refused, since each item has its own.
+    groups
+        Which items belong together, a value an item: groups are scanned whole, in private order. None where each is a draw
+        of its own.
 
     Attributes
     ----------
@@ -48,6 +52,8 @@ class Pool:
         How often each item occurs among those that measure masses.
     ids
         Which item of the outside world each item is: its row in `X`, or its cell in a population.
+    groups
+        The number of each item's group; None where each is a draw of its own.
     exact
         False: masses are measured, not known.
 
@@ -75,10 +81,20 @@ class Pool:
         private: PrivateRandomness,
         *,
         weights: ArrayLike | None = None,
+        groups: Sequence[Any] | None = None,
     ) -> None:
         if not isinstance(private, PrivateRandomness):
             raise ValueOutOfRange(f"a pool is scanned in private order, got {type(private).__name__}")
         items = C.items(cast(ArrayLike, X))
+        if groups is not None:
+            if weights is not None:
+                raise ValueOutOfRange("items of a group are rows of their own: leave out weights, or groups")
+            codes = group_codes(groups, len(items))
+            everything = np.arange(len(items), dtype=np.int64)
+            order = group_order(codes, private.permutation(int(codes.max()) + 1))
+            self._set(C, items, everything, weights=np.ones_like(everything), order=order)
+            self.groups: Indices | None = codes
+            return
         counts = cell_weights(weights, len(items))
         everything = np.repeat(np.arange(len(items), dtype=np.int64), counts)
         order = everything[private.permutation(len(everything))]
@@ -93,6 +109,7 @@ class Pool:
         order: Indices,
         predictions: Predictions | None,
         ends: Sequence[int] = (),
+        groups: Indices | None = None,
     ) -> Pool:
         """A pool whose scan order is known.
 
@@ -110,6 +127,8 @@ class Pool:
             What every hypothesis says about every item; None where the class is no list.
         ends
             How far the order went before more items were added; each time, if that happened several times.
+        groups
+            The number of each item's group, where items belong together; the order keeps them together.
 
         Returns
         -------
@@ -118,7 +137,7 @@ class Pool:
         """
         pool = cls.__new__(cls)
         pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
-        pool._ends = tuple(ends)
+        pool._ends, pool.groups = tuple(ends), groups
         if predictions is not None:
             pool.predictions = predictions
         return pool
@@ -129,6 +148,7 @@ class Pool:
         if len(order) == 0:
             raise ValueOutOfRange("a pool needs at least one item, got none")
         self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
+        self.groups = None
         self._unasked: Indices = order[:0]
         self._ends: tuple[int, ...] = ()
 
@@ -144,7 +164,7 @@ class Pool:
 
     def without(self, unasked: Indices) -> Pool:
         """The same pool, whose scan passes over the items `unasked`: they still measure masses, but have no label."""
-        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self._common, self._ends)
+        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self._common, self._ends, self.groups)
         pool._unasked = unasked
         return pool
 
@@ -233,6 +253,8 @@ class Pool:
 
     def blocks(self) -> FiniteBlocks:
         """A fresh pass in blocks from the first item of the private order; items nobody can label are scanned too."""
+        if self.groups is not None:
+            return GroupBlocks(self._order, self._unasked, self._ends, self.groups)
         return FiniteBlocks(self._order, self._unasked, self._ends)
 
     def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
@@ -279,6 +301,7 @@ class ExactPool:
     """
 
     exact = True
+    groups = None
 
     def __init__(
         self,

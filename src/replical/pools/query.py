@@ -45,6 +45,9 @@ class Query:
         Disputed items among those looked at that need not be asked, because their labels are known.
     unlabelled
         Disputed items among those looked at that nobody can label.
+    sizes, owners
+        Where items come in groups: how many items each group has that was looked at, and in which of these every item to
+        label is.
 
     Examples
     --------
@@ -60,6 +63,8 @@ class Query:
     survivors: int
     known: Indices = field(default_factory=lambda: _NONE)
     unlabelled: Indices = field(default_factory=lambda: _NONE)
+    sizes: Indices | None = None
+    owners: Indices = field(default_factory=lambda: _NONE)
 
     @cached_property
     def total(self) -> int:

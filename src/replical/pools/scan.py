@@ -7,6 +7,7 @@ enter only through multinomial counts, so 10**17 labels cost no more than ten.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -147,8 +148,8 @@ class FiniteBlocks:
         return len(self._order) - self._at
 
     @property
-    def place(self) -> tuple[int, int]:
-        """How many items have been scanned, and how many of them nobody could label."""
+    def place(self) -> tuple[int, int] | None:
+        """How many items have been scanned, and how many of them nobody could label; None where nothing is kept."""
         return self._at, self.unlabelled
 
     def go_to(self, place: tuple[int, int]) -> None:
@@ -157,7 +158,9 @@ class FiniteBlocks:
             raise ValueError(f"no place {place} among {len(self._order)} items")
         self._at, self.unlabelled = place
 
-    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
+    def next(
+        self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None, room: int | None = None
+    ) -> Query:
         """Items up to the `most`-th in DIS(S), and in DIS(V) where there is one, or until `idle` in a row were not."""
         disputed, start = S.disagreement, self._at
         undecided = disputed if V is None else V.disagreement
@@ -181,6 +184,45 @@ class FiniteBlocks:
         return replace(query, known=items[apart & ~is_open], unlabelled=unlabelled)
 
 
+class GroupBlocks(FiniteBlocks):
+    """Blocks of whole groups, which are neighbours in the `order`: `groups` says in which every item is."""
+
+    def __init__(self, order: Indices, unasked: Indices, ends: Sequence[int], groups: Indices) -> None:
+        super().__init__(order, unasked, ends)
+        borders = np.flatnonzero(np.diff(groups[order])) + 1
+        self._stops = [*borders.tolist(), len(order)]  # where groups end
+
+    @property
+    def place(self) -> None:
+        """Nobody goes on in the middle of a scan of groups."""
+        return None
+
+    def next(
+        self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None, room: int | None = None
+    ) -> Query:
+        """Groups until `most` items in DIS(S) or more were found, or until `idle` in a row were not.
+
+        A group is asked as a whole or not at all: one with more such items than there is `room` for is not begun.
+        """
+        assert V is None, "plans that infer labels refuse groups"
+        start, quiet = self._at, 0
+        end = next((each for each in self._ends if each > start), start)
+        asked, sizes, owners = list[int](), list[int](), list[int]()
+        while len(asked) < most and self._at < end and quiet < idle:
+            stop = self._stops[bisect_right(self._stops, self._at)]
+            items = self._order[self._at : stop]
+            apart, askable = S.disagreement[items], self._askable[self._at : stop]
+            hits = items[apart & askable].tolist()
+            if room is not None and len(asked) + len(hits) > room:
+                break
+            self.unlabelled += int(np.count_nonzero(apart & ~askable))
+            asked, owners = asked + hits, owners + [len(sizes)] * len(hits)
+            sizes.append(len(items))
+            quiet, self._at = 0 if hits else quiet + len(items), stop
+        query = _query(S, np.array(asked, dtype=np.int64), scanned=self._at - start)
+        return replace(query, sizes=np.array(sizes, dtype=np.int64), owners=np.array(owners, dtype=np.int64))
+
+
 class ExactBlocks:
     """Blocks of independent draws: a disputed one comes after a geometric number of others."""
 
@@ -194,7 +236,9 @@ class ExactBlocks:
         """Nobody can: draws are not made again."""
         raise ValueError("independent draws have no places")
 
-    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
+    def next(
+        self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None, room: int | None = None
+    ) -> Query:
         """Draws up to the `most`-th inside DIS(S), or until `idle` in a row were not."""
         assert V is None, "plans that infer labels refuse a known distribution"
         region = S.disputed[self._weights[S.disputed] > 0]

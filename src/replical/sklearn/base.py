@@ -78,9 +78,13 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         items: Any,
         labels: RowCodes,
         seed: str,
+        together: Any = None,
         **public: Any,
     ) -> Result:
-        """Ask for labels as the learner wants them, and for no others; `public` is what else the plan depends on."""
+        """Ask for labels as the learner wants them, and for no others; `public` is what else the plan depends on.
+
+        Which rows belong `together` is one value a row.
+        """
         options = {name: getattr(self, name) for name in ("nu", "theta") if find(self.learner).uses(name)}
         learner_plan = plan(
             self.learner,
@@ -93,11 +97,11 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             **public,
             **options,
         )
-        return self._ask(learner_for(learner_plan), C, items, labels, seed)
+        return self._ask(learner_for(learner_plan), C, items, labels, seed, together)
 
-    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str) -> Result:
+    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str, together: Any = None) -> Result:
         """Let a learner ask until it has an answer; begun anew without a row that nobody can label."""
-        whole = pool = Pool(C, items, self._private(items))
+        whole = pool = Pool(C, items, self._private(items), groups=together)
         skipped = set[int]()
         while True:
             try:

@@ -21,6 +21,7 @@ from replical.core.text import listing
 from replical.learners.base import Learner
 from replical.learners.handicap.order import Inquiry, walk
 from replical.learners.result import Result
+from replical.pools.groups import Groups
 from replical.sklearn.base import (
     Candidates,
     Oracle,
@@ -66,6 +67,8 @@ class ReplicableSelector(Replicable):
     losses
         What predictions cost where that is not one for each error: `replical.Losses.of`, with the labels in the order of
         `classes`; what an estimator says that abstains is then the last of these. `epsilon` is in costliest errors.
+    grouping
+        How rows count that belong together, `replical.Groups`, where `fit` is told which do.
     epsilon, delta
         Error asked for, and how often it may be missed.
     rho
@@ -143,6 +146,7 @@ class ReplicableSelector(Replicable):
         nu: float | None = None,
         theta: float | None = None,
         losses: Losses | None = None,
+        grouping: Groups | None = None,
         learner: str = "handicap",
         max_labels: int | None = None,
         classes: Sequence[Any] | None = None,
@@ -160,6 +164,7 @@ class ReplicableSelector(Replicable):
         self.nu = nu
         self.theta = theta
         self.losses = losses
+        self.grouping = grouping
         self.learner = learner
         self.max_labels = max_labels
         self.classes = classes
@@ -168,7 +173,9 @@ class ReplicableSelector(Replicable):
         self.seed = seed
         self.random_state = random_state
 
-    def fit(self, X: Any, y: ArrayLike | None = None, *, oracle: Oracle | None = None) -> ReplicableSelector:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, *, groups: Any = None, oracle: Oracle | None = None
+    ) -> ReplicableSelector:
         """Choose an estimator: all of them predict every row, and labels are looked at only where they differ.
 
         Parameters
@@ -180,6 +187,8 @@ class ReplicableSelector(Replicable):
         oracle
             a function from row numbers to labels, called once a row; None says that nobody can label it, and another takes
             its place.
+        groups
+            Which rows belong together, e.g. a patient's: one value a row. `grouping` says how they count.
 
         Returns
         -------
@@ -199,6 +208,10 @@ class ReplicableSelector(Replicable):
                 "a journal belongs to a published text and draws its own order: give seed=, no random_state="
             )
         named = named_estimators(self.estimators)
+        if (groups is None) != (self.grouping is None):
+            raise ValueError(
+                "rows that belong together need both: grouping=Groups(..), which is public, and fit(.., groups=..)"
+            )
         check_fitted(named, X)
         if y is not None:
             y = column_or_1d(y, warn=True)
@@ -217,8 +230,9 @@ class ReplicableSelector(Replicable):
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._warn_of_scaling(X)
         public: dict[str, Any] = {"prior": UNIFORM if known is None else known.prior, "losses": self.losses}
-        public |= {} if self.labs is None else {"labs": self.labs}
-        self._keep(self._run(C, codes, labels, seed, **public), classes, seed)
+        public |= {"groups": self.grouping} | ({} if self.labs is None else {"labs": self.labs})
+        together = None if groups is None else list(groups)
+        self._keep(self._run(C, codes, labels, seed, together, **public), classes, seed)
         if known is not None and known.asked is not None:
             self.public_asked_ = known.asked
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
@@ -226,10 +240,12 @@ class ReplicableSelector(Replicable):
         self._warn_if_uncertified()
         return self
 
-    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str) -> Result:
+    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str, together: Any = None) -> Result:
         """Let a learner ask until it has an answer; where labels are kept, from where the journal ends."""
         if self.journal is None:
-            return super()._ask(learner, C, items, labels, seed)
+            return super()._ask(learner, C, items, labels, seed, together)
+        if together is not None:
+            raise ValueError("a journal of a fit keeps no groups: leave out journal=, or take replical.run")
         from replical.sklearn.journal import ask_and_keep  # which needs more than scikit-learn
 
         return ask_and_keep(self.journal, learner, C, items, labels, seed)

@@ -171,6 +171,8 @@ def forecast(
     makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
     if options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
+    if options.get("table"):
+        raise PlanMismatch("forecasts suppose that items are independent draws, and here the table is the population")
     published = published or plan(learner, pool.C, pool="finite", **options)
     wide = far and published.may_spend
     pairs = simulate(published, makers, FARTHEST * U if wide else U, U, draws, progress)

@@ -237,7 +237,7 @@ def test_differences_are_those_on_every_item_for_which_both_were_in_the_set(run,
             at = S.indices.tolist().index(h)
             Z = [row[at] - row for row in block.losses] + [1 * (says != says[at]) for says in block.disputed]
             for place, g in enumerate(S.indices.tolist()):
-                for each in [int(z[place]) for z in Z] + [0] * (block.scanned - len(Z)):
+                for each in [int(z[place]) for z in Z] + [0] * block.quiet[0][1]:
                     counts[g][each] += 1
         found = seen[-1][0].against(h, np.arange(len(codes))).counts
         assert found.T.tolist() == list(counts.values())

@@ -22,10 +22,9 @@ from replical import (
     plan,
 )
 from replical.bounds.betting import mirror
-from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
+from replical.errors import BadLabel, BadProtocol, BadSpec
 from replical.learners.base import Course
 from replical.learners.handicap.handicaps import UNIT
-from replical.learners.measured import Measured
 from replical.pools.query import Answers
 from support import reference
 from support.predictions import tables
@@ -213,8 +212,6 @@ def test_whoever_counts_errors_refuses_losses():
     with pytest.raises(BadSpec, match="the losses are for 3 predictions, and hypotheses of the class say 2 labels"):
         plan("handicap", PredictionTable(["a"]), epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
     made = plan("handicap", C, epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
-    with pytest.raises(PlanMismatch, match="errors that are not all alike are not measured"):
-        Measured(learner_for(made), 10)
     pool = Pool(C, np.array([[0, 1]] * 50), PrivateRandomness.simulated("abstain"))
     with pytest.raises(BadLabel, match="nobody's label ever is that"):
         learn(learner_for(made), pool, KnownLabels(C, np.full(50, 9)), SharedRandomness("abstain"))

@@ -119,8 +119,9 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     same_index = len(set(indices)) == 1
     if same_protocol and common is None:
         _check_number(runs)
-    p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
-    same_items = tuple(_shared_items(bodies))
+    table = bodies[0]["protocol"].get("pool", {}).get("population")  # which all labs have
+    p = _same_distribution(runs) if same_protocol and len(runs) > 1 and table is None else None
+    same_items = tuple(_shared_items(bodies)) if table is None else ()
     warning = _one_pool(same_items[0]) if same_items else None
     if warning is None and p is not None and p < _SUSPICIOUS:
         warning = (
@@ -298,10 +299,13 @@ def _other_cell(one: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
 
 
 def _same_distribution(bodies: Sequence[Any]) -> float:
-    """Chi-square tests of the label-free summaries, one a summarised hypothesis, corrected for their number."""
+    """Chi-square tests of the label-free summaries, one a summarised hypothesis, corrected for their number.
+
+    Items of a group are counted as if they were all alike.
+    """
     from scipy.special import chdtrc
 
-    smallest = 1.0
+    smallest, alike = 1.0, bodies[0]["protocol"].get("pool", {}).get("group_size", 1)
     tables = [[each["predicts"] for each in body["pool"]["summary"]] for body in bodies]
     for counts in zip(*tables, strict=True):
         table = np.array(counts, dtype=np.float64)
@@ -309,7 +313,7 @@ def _same_distribution(bodies: Sequence[Any]) -> float:
         expected = table.sum(axis=1, keepdims=True) * table.sum(axis=0) / table.sum()
         freedom = (len(table) - 1) * (table.shape[1] - 1)
         if freedom:
-            smallest = min(smallest, float(chdtrc(freedom, ((table - expected) ** 2 / expected).sum())))
+            smallest = min(smallest, float(chdtrc(freedom, ((table - expected) ** 2 / expected).sum() / alike)))
     return min(1.0, smallest * len(tables[0]))
 
 

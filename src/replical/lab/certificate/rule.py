@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -69,7 +69,7 @@ class Rule:
         BadTable
             If the table cannot be read, lacks a column or a value.
         """
-        pool = read_pool(source, self.recipe, id_column=id_column)
+        pool = read_pool(source, replace(self.recipe, group=None), id_column=id_column)
         C = self.recipe.C
         said = values(C.codes(pool.items, cast(Indices, [self.hypothesis]))[0], C.labels)
         return dict(zip(pool.ids, said.tolist(), strict=True))

@@ -131,7 +131,7 @@ class AnswerError(Struct, forbid_unknown_fields=True):
     low: float
     high: float
     level: float
-    of: Literal["error", "excess"]
+    of: Literal["error", "loss", "excess"]
     labels: Count
     skipped: Count
 

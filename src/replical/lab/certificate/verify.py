@@ -120,6 +120,9 @@ def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) ->
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
     if not checks("the protocol can be run on so many items", lambda: check_items(body, protocol)):
         return False
+    if protocol.population is not None:
+        table = body["pool"]["fingerprint"]
+        checks("the pool is the table that the protocol names", lambda: same(table, protocol.population))
     told = body["shared"]
     checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, index_of(body))))
     checks("the summary counts every item", lambda: check_summary(body, protocol))

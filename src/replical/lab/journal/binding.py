@@ -38,6 +38,11 @@ def bind(
     note: Callable[[str], None] = lambda sentence: None,
 ) -> tuple[bytes, LabPool]:
     """Write protocol and pool into a new journal, or find them there; the lab's secret, and its pool in parts."""
+    if protocol.population not in (None, lab.fingerprint):
+        raise BadTable(
+            f"the pool has the fingerprint {lab.fingerprint[:23]}, and the protocol is about the table "
+            f"{str(protocol.population)[:23]}: bring that table, with all its rows"
+        )
     created = journal.created
     now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     if created is None:
@@ -80,6 +85,7 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
         )
     if not journal.drives:
         raise BadJournal(f"{more} the journal {journal.where} knows: go on with replical run first")
+    protocol.learner.plan.check(divided.pool(PrivateRandomness.fresh()))
     journal.append([Event(kind="part", detail=new._asdict())])
     return divided
 

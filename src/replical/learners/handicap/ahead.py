@@ -90,7 +90,7 @@ class Ahead:
             m=int(np.flatnonzero(near == m)[0]),
             members=members,
             c=bets.c[near],
-            lost=bets.lost[near],
+            lost=bets.lost[near].astype(np.int64),
             wealth=bets.wealth[:, near],
             losses=losses,
             says=says,

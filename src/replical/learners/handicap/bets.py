@@ -19,7 +19,8 @@ from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
-from replical.learners.handicap.plan import STAKES, exact_values
+from replical.learners.handicap.plan import STAKES, BettingPlan
+from replical.pools.groups import SINGLE, Groups
 from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
 
@@ -42,23 +43,34 @@ class Observation:
         prediction costs there.
     unknown
         Disputed ones that nobody can label, and that are held against the favourite.
+    sizes, owners
+        Where items come in groups: how many items each group has, and in which of these every labelled item is.
     """
 
     scanned: int
     items: Indices
     answers: Indices
     unknown: Indices
+    sizes: Indices | None = None
+    owners: Indices | None = None
 
     @classmethod
     def of(cls, query: Query, answers: Answers | None, losses: Losses | None) -> Observation:
         """What was answered; what nobody can label tells nobody apart."""
         none = query.items[:0]
         if answers is None:
-            return cls(scanned=query.scanned, items=none, answers=none, unknown=none)
+            return cls(scanned=query.scanned, items=none, answers=none, unknown=none, sizes=query.sizes, owners=none)
         told = np.argmax(answers.counts, axis=1)
         if losses is not None:
             told = np.array([losses.row(code) for code in told.tolist()], dtype=np.int64)
-        return cls(scanned=query.scanned, items=answers.items, answers=told, unknown=none)
+        return cls(
+            scanned=query.scanned,
+            items=answers.items,
+            answers=told,
+            unknown=none,
+            sizes=query.sizes,
+            owners=query.owners,
+        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,17 +79,21 @@ class Block:
 
     Attributes
     ----------
-    scanned
-        Items, disputed or not.
     losses
-        For each item whose label is known (rows) what each member (columns) lost, in whole parts of 1/q.
+        For each item whose label is known (rows) what each member (columns) lost, in whole parts of 1/q; where items come
+        in groups, for each group with such items what each member lost on them together.
     disputed
         For each that is held against the favourite, what each member says.
+    sizes
+        How many items each row of losses is about.
+    quiet
+        Of how many items, and how often, groups were in which no label is known; single items are groups of 1.
     """
 
-    scanned: int
     losses: NDArray[np.signedinteger]
     disputed: NDArray[np.uint16]
+    sizes: tuple[int, ...]
+    quiet: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, S: VersionSpace, observation: Observation) -> Block:
@@ -89,11 +105,18 @@ class Block:
         ]
         unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in observation.unknown.tolist()]
         kind: type[np.signedinteger] = np.int8 if plain else np.int32
-        return cls(
-            scanned=observation.scanned,
-            losses=np.array(lost, dtype=kind).reshape(-1, S.size),
-            disputed=np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size),
-        )
+        losses: NDArray[np.signedinteger] = np.array(lost, dtype=kind).reshape(-1, S.size)
+        disputed = np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size)
+        sizes: tuple[int, ...] = (1,) * len(losses)
+        quiet: tuple[tuple[int, int], ...] = ((1, observation.scanned - len(losses) - len(disputed)),)
+        if observation.sizes is not None and observation.owners is not None:
+            known, rows = np.unique(observation.owners, return_inverse=True)
+            each, losses = losses, np.zeros((len(known), S.size), dtype=np.int64)
+            np.add.at(losses, rows, each)
+            others = np.unique(np.delete(observation.sizes, known), return_counts=True)
+            sizes = tuple(observation.sizes[known].tolist())
+            quiet = tuple(zip(*(part.tolist() for part in others), strict=True))
+        return cls(losses=losses, disputed=disputed, sizes=sizes, quiet=quiet)
 
 
 class Bets:
@@ -106,19 +129,21 @@ class Bets:
     places
         Whoever has the smaller place is favourite where errors plus handicap are equal.
     lost
-        Losses so far, in whole parts of 1/q, on the items that were labelled.
+        Losses so far, in parts of 1/q, on the items that were labelled; where groups count alike, their means added up.
     wealth
         For every stake (row) and member: what the bet of the member that it is the ideal answer has come to.
     mean, most
         Mean wealth over the stakes, and the largest so far.
     scanned
-        Items so far.
+        Items so far; where groups count alike, groups.
     """
 
-    def __init__(self, c: Indices, places: Indices, stakes: tuple[float, ...], unit: int) -> None:
-        self._stakes, self._unit = stakes, unit
+    def __init__(
+        self, c: Indices, places: Indices, stakes: tuple[float, ...], unit: int, groups: Groups = SINGLE
+    ) -> None:
+        self._stakes, self._unit, self._groups = stakes, unit, groups
         self.c, self.places = c, places
-        self.lost = np.zeros(len(c), dtype=np.int64)
+        self.lost = np.zeros(len(c))
         self.wealth = np.ones((len(stakes), len(c)))
         self.scanned = 0
         self.mean, self.most = _mean(self.wealth), np.ones(len(c))
@@ -142,25 +167,40 @@ class Bets:
         """Settle every member's bet against the favourite `m` on a block of items."""
         for start in range(0, len(self.c), _AT_ONCE):
             self._settle(m, block, slice(start, start + _AT_ONCE))
-        self.scanned += block.scanned
+        counted = self._groups.counted
+        self.scanned += sum(map(counted, block.sizes)) + sum(counted(size) * times for size, times in block.quiet)
+        self.scanned += len(block.disputed)
 
     def _settle(self, m: int, block: Block, part: slice) -> None:
         """The same for a part of the members."""
         theta = (self.c[part] - self.c[m]) / UNIT
         ahead = np.flatnonzero(theta < 0)  # a stake on a difference below 0 is smaller, so that no bet loses everything
-        quiet = block.scanned - len(block.losses) - len(block.disputed)
-        gaps = [theta - (losses[m] - losses[part]) / self._unit for losses in block.losses]
+        groups, sized = self._groups, list(zip(block.losses, block.sizes, strict=True))
+        gaps = [
+            float(groups.weight(size)) * theta - (losses[m] - losses[part]) / (self._unit * groups.parts(size))
+            for losses, size in sized
+        ]
         gaps += [theta - (codes[part] != codes[m]) for codes in block.disputed]
         for stake, row in zip(self._stakes, self.wealth, strict=True):
             wealth, less = row[part], stake / (1 - theta[ahead])
-            if quiet:
-                wealth *= power(factor(stake, theta, ahead, less), quiet)
+            for size, times in block.quiet:
+                if times:
+                    wealth *= power(factor(stake, float(groups.weight(size)) * theta, ahead, less), times)
             for gap in gaps:
                 wealth *= factor(stake, gap, ahead, less)
-        for losses in block.losses:
-            self.lost[part] += losses[part]
+        for losses, size in sized:
+            self.lost[part] += losses[part] / (size // groups.counted(size))
+        self._take_means(part)
+
+    def _take_means(self, part: slice = slice(None)) -> None:
         self.mean[part] = mean = _mean(self.wealth[:, part])
         np.maximum(self.most[part], mean, out=self.most[part])
+
+    def stays(self, m: int, leaves_at: float) -> Mask:
+        """Who stays in S: whose wealth is below that, and the favourite `m`, who never leaves while it is one."""
+        stays: Mask = self.mean < leaves_at
+        stays[m] = True
+        return stays
 
     def keep(self, mask: Mask) -> None:
         """Forget whoever left S."""
@@ -189,30 +229,30 @@ class Accounts:
 
     Attributes
     ----------
-    differences, values
-        Its values in whole parts of 1/q, 0, q and -q first, and as shares of the costliest error.
     counts
-        A row for each of them, a column for each hypothesis.
+        A row for each of ``plan.outcomes``, a column for each hypothesis.
     """
 
-    def __init__(self, n: int, differences: tuple[int, ...]) -> None:
-        self.differences, self.values, self._unit = differences, exact_values(differences), max(differences)
-        self.counts = np.zeros((len(differences), n), dtype=np.int64)
-        self._rows = np.zeros(2 * self._unit + 1, dtype=np.int64)
-        self._rows[np.array(differences) + self._unit] = np.arange(len(differences))
+    def __init__(self, n: int, plan: BettingPlan) -> None:
+        self._plan, self._unit = plan, plan.unit
+        self.counts = np.zeros((len(plan.outcomes), n), dtype=np.int64)
+        sizes = range(1, plan.groups.largest + 1)
+        self._rows = {size: np.zeros(2 * size * self._unit + 1, dtype=np.int64) for size in sizes}  # of differences
+        for row, (size, difference) in enumerate(plan.outcomes):
+            self._rows[size][difference + size * self._unit] = row
 
     def add(self, columns: Indices, m: int, block: Block) -> None:
         """Losses of the `m`-th less those of everyone at `columns`; what nobody can label counts against the `m`-th."""
-        self.counts[0, columns] += block.scanned
-        for losses in block.losses:
-            self._move(columns, losses[m] - losses)
+        for size, times in block.quiet:
+            self.counts[self._rows[size][size * self._unit], columns] += times
+        for losses, size in zip(block.losses, block.sizes, strict=True):
+            self._count(columns, losses[m] - losses, size)
         for codes in block.disputed:
-            self._move(columns, self._unit * (codes != codes[m]))
+            self._count(columns, self._unit * (codes != codes[m]), 1)
 
-    def _move(self, columns: Indices, differences: NDArray[np.signedinteger]) -> None:
-        """An item from the value 0 to another one, in whole parts of 1/q."""
-        self.counts[0, columns] -= 1
-        self.counts[self._rows[differences + self._unit], columns] += 1
+    def _count(self, columns: Indices, differences: NDArray[np.signedinteger], size: int) -> None:
+        """A group of so many items, by the difference in whole parts of 1/q."""
+        self.counts[self._rows[size][differences + size * self._unit], columns] += 1
 
     @property
     def size(self) -> int:
@@ -229,18 +269,18 @@ class Accounts:
         if room >= 2**63:
             return self, np.arange(self.size)
         _, first, kinds = np.unique(key, return_index=True, return_inverse=True)
-        some = Accounts(0, self.differences)
+        some = Accounts(0, self._plan)
         some.counts = self.counts[:, first]
         return some, kinds
 
     def reach(self, x: Decimal, enough: Decimal) -> Mask:
         """Whose bet that the difference has a mean below x holds `enough`."""
-        return _fixed_bets(x, self.values).reach(self.counts, enough)
+        return _fixed_bets(x, self._plan.values, self._plan.weights).reach(self.counts, enough)
 
 
 @cache
-def _fixed_bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
-    return accepting(x, STAKES, values)
+def _fixed_bets(x: Decimal, values: tuple[Decimal, ...], weights: tuple[Decimal, ...]) -> FixedBets:
+    return accepting(x, STAKES, values, weights)
 
 
 def _mean(wealth: Floats) -> Floats:

@@ -46,6 +46,7 @@ from replical.learners.proof import (
     same,
 )
 from replical.learners.result import Result
+from replical.pools.groups import SINGLE
 
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -119,7 +120,7 @@ class HandicapFamily(Family):
         f = plan.favourite
         if f is None or any(part["counts"] is None for part in parts):
             return None
-        accounts = Accounts(len(plan.candidates), plan.differences)
+        accounts = Accounts(len(plan.candidates), plan)
         for part in parts:
             accounts.counts += np.array(part["counts"], dtype=np.int64).T
         return up(tolerance_of(plan, accounts, f)), f
@@ -128,6 +129,8 @@ class HandicapFamily(Family):
         """Of the first of an order and one other it is told."""
         assert isinstance(plan, HandicapPlan), "asked of such runs only"
         if len(members) != 2 or plan.favourite not in members or any(part["counts"] is None for part in parts):
+            return None
+        if plan.groups.largest > 1:  # differences in a group may cancel out
             return None
         other = members[1] if members[0] == plan.favourite else members[0]
         rows = [part["counts"][int(np.searchsorted(plan.candidates, other))] for part in parts]
@@ -143,6 +146,8 @@ class HandicapFamily(Family):
             "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
             "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
         }
+        if (plan := _plan(claim)).groups != SINGLE:
+            facts["groups"] = f"up to {plan.groups.largest} items; every {plan.groups.weights} counts alike"
         if part["tolerance"] is not None and part["tolerance"] < 1:
             facts["tolerance"] = (
                 f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the "
@@ -310,7 +315,7 @@ def _counts(claim: Claim) -> str | None:
     if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
         return "items are asked although one is left"
     goes_on = several or (alone and part["tolerance"] > up(FINEST))
-    if goes_on and plan.opens(part["asked"]) > 0 and part["scanned"] < items:
+    if goes_on and plan.opens(part["asked"] + plan.groups.largest - 1) > 0 and part["scanned"] < items:
         left = "several survive" if several else "there is more to prove"
         return f"{left}, and yet the run ended before pool and budget were used up"
     return None
@@ -335,7 +340,7 @@ def _reach(claim: Claim) -> str | None:
     """Could so many items and labels have driven out all who left, had every one of them spoken against these?"""
     plan, part = _plan(claim), claim.part
     members, c, _ = plan.terms(claim.shared)
-    if len(members) == 1:
+    if len(members) == 1 or plan.table:  # near the end of a table a few labels prove much
         return None
     survives = np.isin(members, claim.survivors)
     lowest = np.partition(c, 1)[:2]
@@ -353,7 +358,8 @@ def _most(plan: HandicapPlan, part: Mapping[str, Any], theta: float) -> float:
     spoke = part["scanned"] if plan.noiseless else part["asked"]  # labels may be inferred
     quiet = part["scanned"] - spoke
     stakes = [stake / (1 - theta) if theta < 0 else stake for stake in plan.stakes]
-    logs: list[float] = [spoke * log1p(stake * (theta + 1)) + quiet * log1p(stake * theta) for stake in stakes]
+    pays = theta if plan.groups == SINGLE else max(theta, 0.0)  # quiet items may be in groups with others
+    logs: list[float] = [spoke * log1p(stake * (theta + 1)) + quiet * log1p(stake * pays) for stake in stakes]
     most = max(logs)
     return most + log(sum(exp(each - most) for each in logs) / len(logs))
 
@@ -368,7 +374,7 @@ def _tolerance(claim: Claim) -> str | None:
         return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
     if wrong := _check_rows(claim, plan, counts, f):
         return wrong
-    accounts = Accounts(len(plan.candidates), plan.differences)
+    accounts = Accounts(len(plan.candidates), plan)
     accounts.counts[:] = np.array(counts, dtype=np.int64).T
     return same(part["tolerance"], up(tolerance_of(plan, accounts, f)))
 
@@ -380,7 +386,11 @@ def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | 
     if len(rows) != len(survives) or any(len(row) != width or not all(map(is_count, row)) for row in rows):
         return f"there are {len(survives)} candidates, with {width} counts each"
     table = np.array(rows, dtype=np.int64)
-    compared, spoke = table.sum(axis=1), table[:, 1:].sum(axis=1)
+    compared, quiet = (
+        plan.items_counted(table.T),
+        [number for number, (_, apart) in enumerate(plan.outcomes) if not apart],
+    )
+    spoke = np.delete(table, quiet, axis=1).sum(axis=1)
     if compared.max() > part["scanned"] or spoke.max() > (part["scanned"] if plan.noiseless else part["asked"]):
         return "more items are counted than were looked at or labelled"
     if spoke[first]:
@@ -440,8 +450,14 @@ def _check_error(claim: Claim) -> str | None:
         return same({key: error[key] for key in told}, told)
     if not plan.measurable:
         return f"{plan.learner} measures no error where errors are not all alike"
-    if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
-        return "an error is measured at the level delta, on at least one label"
+    what = "error" if plan.losses is None else "loss"
+    if error["of"] != what or error["level"] != float(plan["delta"]) or error["labels"] < 1:
+        return f"an {what} is measured at the level delta, on at least one label"
+    if what == "loss":  # the interval follows from all losses, which a file does not tell
+        inside = (
+            is_share(error["low"]) and is_share(error["high"]) and error["low"] <= error["estimate"] <= error["high"]
+        )
+        return None if inside else "the interval of a loss holds its estimate"
     errors = round(error["estimate"] * error["labels"])
     low, high = share_interval(errors, error["labels"], error["level"])
     return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])

@@ -251,13 +251,14 @@ class Wagers:
     """
 
     def __init__(self, plan: ConfirmPlan) -> None:
-        self.accounts = Accounts(plan.n, plan.differences)
+        self.accounts = Accounts(plan.n, plan)
         self.charge = np.zeros((len(plan.differences), 1), dtype=np.int64)
+        self._differences = np.array(plan.differences, dtype=np.int64)
         self._for, self._against, self._enough = plan.bets_for, plan.bets_against, plan.winning_wealth
 
     def opponent(self, rivals: Indices) -> int:
         """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
-        less = np.array(self.accounts.differences, dtype=np.int64) @ self.accounts.counts[:, rivals]
+        less = self._differences @ self.accounts.counts[:, rivals]
         return int(rivals[np.argmax(less)])
 
     def settle(self, S: Indices, m: int, o: int, block: Block) -> None:

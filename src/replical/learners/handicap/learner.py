@@ -34,6 +34,7 @@ from replical.learners.handicap.ahead import Ahead
 from replical.learners.handicap.bets import Bets, Block, Observation
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
+from replical.learners.handicap.table import TableBets
 from replical.learners.outcomes import Standing
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
@@ -101,8 +102,10 @@ class Handicap:
         plan = self.plan
         members, c, places = plan.terms(shared)
         S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
-        bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
-        m, asked, place = bets.lead(None, 0), 0, blocks.place
+        bets, history = Bets(c, places, plan.stakes, plan.unit, plan.groups), History(S, plan)
+        if plan.table:
+            bets = TableBets(c, places, plan.stakes, plan.unit, pool.size)
+        m, asked, place, idle = bets.lead(None, 0), 0, blocks.place, plan.integer("idle")
 
         def snapshot() -> State | None:
             """What another run needs to go on from here, and to ask the present query again."""
@@ -116,7 +119,7 @@ class Handicap:
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             most = None if plan.budget is None else plan.budget - asked
-            ahead = None if S.size == 1 else Ahead.of(plan, S, m, bets, history.seen, labels.V)
+            ahead = Ahead.of(plan, S, m, bets, history.seen, labels.V) if S.size > 1 and plan.foreseen else None
             rest = None if ahead is None else ahead.play(items=blocks.left, labels=most)
             return Standing(rest=rest, first=plan.favourite, tolerance=history.tolerance())
 
@@ -125,7 +128,7 @@ class Handicap:
         memory.snapshot, memory.standing = snapshot, standing
         while S.size > 1 and plan.opens(asked):
             place = blocks.place
-            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
+            query = blocks.next(S, plan.opens(asked), idle=idle, V=labels.V, room=plan.room(asked))
             if query.scanned == 0:  # the pool is used up
                 break
             answers = (yield query) if query.total else None
@@ -134,22 +137,21 @@ class Handicap:
             block = Block.of(S, observation)
             bets.settle(m, block)
             history.add(S, block, observation)
-            stays = bets.mean < plan.leaves_at
-            stays[m] = True  # the favourite never leaves while it is one
-            m = int(np.count_nonzero(stays[:m]))
+            stays = bets.stays(m, plan.leaves_at)
+            old = int(np.count_nonzero(stays[:m])) if stays[m] else None
             S = S.keep(stays)
             bets.keep(stays)
             history.keep(stays)
-            m = bets.lead(m, plan.patience(int(S.indices[m])))
+            m = bets.lead(old, 0 if old is None else plan.patience(int(S.indices[old])))
         while history.sharpens and plan.opens(asked):
             T, place = history.rivals(), blocks.place
-            query = blocks.next(T, plan.opens(asked), idle=plan.integer("idle"))
+            query = blocks.next(T, plan.opens(asked), idle=idle, room=plan.room(asked))
             if query.scanned == 0:
                 break
             answers = (yield replace(query, survivors=S.size)) if query.total else None
             asked += query.total
             history.compare(T, labels.hear(query, answers))
-        ahead = None if S.size == 1 else Ahead.of(plan, S, m, bets, history.seen, labels.V)
+        ahead = Ahead.of(plan, S, m, bets, history.seen, labels.V) if S.size > 1 and plan.foreseen else None
         proof = conclude(
             plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe, ahead=ahead
         )

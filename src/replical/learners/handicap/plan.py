@@ -10,13 +10,14 @@ from math import ceil
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.base import Indices
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
-from replical.core.exact import decimals, fraction, round_up_to
+from replical.core.exact import decimal, decimals, fraction, round_up_to
 from replical.core.randomness import SharedRandomness
-from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.learners.handicap.handicaps import (
     Handicaps,
     Source,
@@ -26,9 +27,12 @@ from replical.learners.handicap.handicaps import (
     by_weights,
 )
 from replical.learners.plan import Choice, Cost, Number, Plan, Rounds, Setting, Task, scanning_labels
+from replical.pools.groups import SINGLE, Groups
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
+_OUTCOMES = 10_000  # more than anybody wants to see in a certificate
+_LARGEST_TABLE = 10**6  # so many factors doubles are good for
 _SLACK = Fraction(
     1_000_001, 1_000_000
 )  # doubles are off by far less than one part in a million after a million factors
@@ -44,10 +48,13 @@ class BettingPlan(Plan):
         Items open at once.
     losses
         What predictions cost; None where errors are counted.
+    groups
+        How items count that belong together.
     """
 
     batch: int
     losses: Losses | None = None
+    groups: Groups = SINGLE
 
     @property
     def unit(self) -> int:
@@ -59,10 +66,39 @@ class BettingPlan(Plan):
         """By how much two hypotheses may differ in loss on an item, in whole parts of 1/q: 0, q and -q first."""
         return (0, 1, -1) if self.losses is None else self.losses.differences
 
-    @property
+    @cached_property
+    def outcomes(self) -> tuple[tuple[int, int], ...]:
+        """What may come of a group: its size, and the difference of two hypotheses' losses on it; 0 first of each size.
+
+        Without groups every item is a group of 1.
+        """
+        found, sums = list[tuple[int, int]](), {0}
+        for size in range(1, self.groups.largest + 1):
+            sums = {total + each for total in sums for each in self.differences}
+            order = self.differences if size == 1 else [0, *sorted(sums - {0}, key=lambda s: (abs(s), -s))]
+            found += [(size, each) for each in order]
+            if len(found) > _OUTCOMES:
+                raise BadSpec(
+                    f"groups of up to {self.groups.largest} items whose losses are in parts of 1/{self.unit} come to more "
+                    f"than {_OUTCOMES:,} outcomes: take a smaller bound, or coarser losses"
+                )
+        return tuple(found)
+
+    @cached_property
     def values(self) -> tuple[Decimal, ...]:
-        """The same as shares of the costliest error."""
-        return exact_values(self.differences)
+        """The difference of each of them as a share of the costliest error, with the weight of the group."""
+        with decimals():
+            return tuple(Decimal(each) / (self.unit * self.groups.parts(size)) for size, each in self.outcomes)
+
+    def items_counted(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many items `counts` are about, a row for each outcome."""
+        items: NDArray[np.int64] = np.array([size for size, _ in self.outcomes]) @ counts
+        return items
+
+    @cached_property
+    def weights(self) -> tuple[Decimal, ...]:
+        """The weight of each of them."""
+        return tuple(decimal(self.groups.weight(size)) for size, _ in self.outcomes)
 
     @property
     def labels_most(self) -> int | None:
@@ -75,14 +111,14 @@ class BettingPlan(Plan):
         return "labels"
 
     def check_rounds(self, rounds: Rounds) -> str | None:
-        """At most a batch, and never longer idle than the plan allows."""
-        asked, idle = 0, self.integer("idle")
+        """At most a batch, or the groups in which it ends, and never longer idle than the plan allows."""
+        asked, more = 0, self.groups.largest - 1
+        idle = self.integer("idle") + 2 * more
         for each in rounds:
-            if not 0 < each["drawn"] <= self.opens(asked):
-                return (
-                    f"round {each['round']} asks for {each['drawn']} labels, the plan for {self.opens(asked)} at most"
-                )
-            if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < self.opens(asked))):
+            most = self.opens(asked) + more
+            if not 0 < each["drawn"] <= most:
+                return f"round {each['round']} asks for {each['drawn']} labels, the plan for {most} at most"
+            if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < self.opens(asked) or more > 0)):
                 return f"round {each['round']} looks at {each['scanned']} items for {each['drawn']} labels"
             asked += each["drawn"]
         return None
@@ -90,6 +126,10 @@ class BettingPlan(Plan):
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
         return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
+
+    def room(self, asked: int) -> int | None:
+        """How many more labels the budget allows; None where there is none."""
+        return None if self.budget is None else self.budget - asked
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
         """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
@@ -103,14 +143,14 @@ class BettingPlan(Plan):
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` this plan was not made for."""
         super().check(pool)
+        if pool.groups is not None:
+            self.groups.check(np.bincount(pool.groups))
+        elif self.groups != SINGLE:
+            raise PlanMismatch(
+                "the plan is for items that belong together, and here each is taken for a draw of its own"
+            )
         if pool.exact and self.max_labels is None:
             raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
-
-
-def exact_values(differences: tuple[int, ...]) -> tuple[Decimal, ...]:
-    """Differences of losses as shares of the costliest error."""
-    with decimals():
-        return tuple(Decimal(each) / max(differences) for each in differences)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +166,8 @@ class HandicapPlan(BettingPlan):
     until
         Labels that a lab wants to spend, neither fewer nor more: once its answer is proven they sharpen the tolerance of the
         first of a public order. None to stop as soon as the answer is proven.
+    table
+        Is a lab's table the whole population, so that its items are no independent draws?
     hasty
         Is a sixteenth of the labels so far asked at once? So simulations take a fraction of the time.
     """
@@ -133,6 +175,7 @@ class HandicapPlan(BettingPlan):
     noiseless: bool
     handicaps: Handicaps | None = None
     until: int | None = None
+    table: bool = False
     hasty: bool = False
 
     @property
@@ -215,6 +258,11 @@ class HandicapPlan(BettingPlan):
         """v: in an order the handicaps of all but the first lie between .9v and v."""
         return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
 
+    @property
+    def foreseen(self) -> bool:
+        """Can it be estimated how a run goes on? Not of groups, nor of a table that is all."""
+        return self.groups == SINGLE and not self.table
+
     def wider(self, tolerance: float) -> float | None:
         """The least ε of two digits with which a first of an order that is within `tolerance` of the best has a proof.
 
@@ -225,8 +273,10 @@ class HandicapPlan(BettingPlan):
 
     @property
     def favourite(self) -> int | None:
-        """The first of a public order, whose tolerance is measured; None without an order."""
-        return None if self.source != "order" or self.prior.places is None else int(self.prior.places.argmin())
+        """The first of a public order, whose tolerance is measured; None without an order, and where a table is all."""
+        if self.table or self.source != "order" or self.prior.places is None:
+            return None
+        return int(self.prior.places.argmin())
 
     def patience(self, h: int) -> int:
         """How many errors plus handicap the favourite `h` may be behind before another takes its place."""
@@ -244,8 +294,8 @@ class HandicapPlan(BettingPlan):
 
     @property
     def measurable(self) -> bool:
-        """What it has not looked at is fresh; where errors are not all alike nothing is measured."""
-        return self.losses is None
+        """What it has not looked at is fresh; of items in groups, or of a table that is all, nothing is measured."""
+        return self.foreseen
 
     @property
     def infers(self) -> bool:
@@ -257,6 +307,12 @@ class HandicapPlan(BettingPlan):
         super().check(pool)
         if self.handicaps is not None:
             self.handicaps.check(pool.C)
+        if self.table and pool.size > _LARGEST_TABLE:
+            raise PlanMismatch(
+                f"a table that is the population has at most {_LARGEST_TABLE:,} items, got {pool.size:,}"
+            )
+        if pool.exact and self.table:
+            raise PlanMismatch("a known distribution is no table: give a pool size instead of 'exact'")
         if pool.exact and self.noiseless:
             raise PlanMismatch(
                 f"{self.learner} infers labels where nu is 0, so on a known distribution neither labels nor items would "

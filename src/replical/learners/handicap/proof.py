@@ -25,6 +25,7 @@ from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.plan import Condition
 from replical.learners.result import AnswerError, Verdict
+from replical.pools.groups import SINGLE
 from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
@@ -70,11 +71,13 @@ class HandicapProof:
         where nothing is proven.
     counts
         What the tolerance follows from: for every candidate how often its loss and that of the first of the public order
-        differed by each value of ``plan.values``. None without an order, or where candidates are more than `MOST_COUNTED`.
+        differed by each of ``plan.outcomes``. None without an order, or where candidates are more than `MOST_COUNTED`.
     verdict
         In words.
     ahead
-        How the run may go on, for estimates; None where one is left.
+        How the run may go on, for estimates; None where one is left, of groups, and of a table that is all.
+    largest
+        The most items of a group, for which a budget needs room.
     """
 
     certified: bool
@@ -92,6 +95,7 @@ class HandicapProof:
     counts: tuple[tuple[int, ...], ...] | None
     verdict: Verdict
     ahead: Ahead | None = field(default=None, compare=False, repr=False)
+    largest: int = 1
 
     @property
     def rho_proven(self) -> float:
@@ -111,7 +115,7 @@ class HandicapProof:
     @property
     def spent(self) -> bool:
         """Did a budget end the run, and not the pool?"""
-        return self.budget is not None and self.asked >= self.budget
+        return self.budget is not None and self.asked > self.budget - self.largest
 
     @property
     def outcome(self) -> None:
@@ -145,7 +149,7 @@ class History:
         self._blocks: list[Observation] = []
         self.columns = np.arange(S.size)  # of S, among all candidates
         self._left = np.zeros(S.size, dtype=np.int64)  # blocks that each has seen who left S
-        self._first = Accounts(S.size, plan.differences)  # of the first of a public order
+        self._first = Accounts(S.size, plan)  # of the first of a public order
         self._rivals: VersionSpace | None = None
 
     def add(self, S: VersionSpace, block: Block, observation: Observation) -> None:
@@ -232,9 +236,9 @@ class History:
 
     def against(self, h: int, columns: Indices) -> Accounts:
         """The differences between the losses of `h` and of those at `columns`, on the items for which each was in S."""
-        accounts, seen = Accounts(len(columns), self._plan.differences), self._last[columns]
+        accounts, seen = Accounts(len(columns), self._plan), self._last[columns]
         members, predictions = self.whole.indices[columns], self.whole.predictions
-        if self._plan.losses is not None:
+        if self._plan.losses is not None or self._plan.groups != SINGLE:
             for number, observation in enumerate(self._blocks, 1):
                 some = np.flatnonzero(seen >= number)
                 S = self.whole.restrict(members[some])
@@ -255,14 +259,16 @@ class History:
 
     def least(self) -> VersionSpace:
         """Who lost least on all items that were labelled, in S or not."""
-        if self._plan.losses is None:
+        if self._plan.losses is None and self._plan.groups == SINGLE:
             kept = self.arrays()
             lost = self.whole.contradicted(kept["items"], kept["answers"])
             return self.whole.keep(lost == lost.min())
-        lost = np.zeros(self.whole.size, dtype=np.int64)
+        added, counted = np.zeros(self.whole.size), self._plan.groups.counted
         for observation in self._blocks:
-            lost += Block.of(self.whole, observation).losses.sum(axis=0)
-        return self.whole.keep(lost == lost.min())
+            block = Block.of(self.whole, observation)
+            for losses, size in zip(block.losses, block.sizes, strict=True):
+                added += losses / (size // counted(size))
+        return self.whole.keep(added == added.min())
 
     def excess_upper(self, h: int, units: Indices) -> float:
         """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
@@ -276,7 +282,9 @@ class History:
         def holds(k: int) -> bool:
             x = plan.epsilon * k / STEPS
             allowed = gaps <= int(x * UNIT)
-            return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
+            if plan.table or allowed.all():  # accounts are of independent draws
+                return bool(allowed.all())
+            return bool((allowed | accounts.reach(decimal(x), self._enough)).all())
 
         with decimals():
             return up(decimal(plan.epsilon * _first(holds, STEPS) / STEPS))
@@ -368,6 +376,7 @@ def conclude(
         scanned=history.scanned,
         skipped=blocks.unlabelled,
         budget=plan.budget,
+        largest=plan.groups.largest,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
