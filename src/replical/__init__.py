@@ -25,16 +25,19 @@ _HOMES = {
     "Boosted": "learners.paper.boosting",
     "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
+    "Gold": "classes.gold",
     "Handicap": "learners.handicap.learner",
     "Handicaps": "learners.handicap.handicaps",
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
     "Journal": "lab.journal.journal",
+    "KnownGold": "pools.query",
     "KnownLabels": "pools.query",
     "Lattice": "lattice.learner",
     "Linear": "lattice.linear",
     "Losses": "classes.losses",
     "Measured": "learners.measured",
+    "OutputTable": "classes.outputs",
     "Pool": "pools.pool",
     "Population": "worlds.world",
     "Prediction": "worlds.forecast",
@@ -80,9 +83,11 @@ __all__ = list(_HOMES)
 if TYPE_CHECKING:
     from replical.bounds.ranks import agreement_bound as agreement_bound
     from replical.classes.boxes import Boxes as Boxes
+    from replical.classes.gold import Gold as Gold
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
     from replical.classes.losses import Losses as Losses
+    from replical.classes.outputs import OutputTable as OutputTable
     from replical.classes.prior import Prior as Prior
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
@@ -121,6 +126,7 @@ if TYPE_CHECKING:
     from replical.learners.planning import plan as plan
     from replical.learners.result import Result as Result
     from replical.pools.pool import Pool as Pool
+    from replical.pools.query import KnownGold as KnownGold
     from replical.pools.query import KnownLabels as KnownLabels
     from replical.pools.version_space import VersionSpace as VersionSpace
     from replical.worlds.audit import Audit as Audit

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from replical.bounds.betting import Bets as FixedBets
 from replical.bounds.betting import accepting
 from replical.classes.base import Indices
+from replical.classes.gold import Gold
 from replical.classes.losses import Losses
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
@@ -26,6 +27,7 @@ from replical.pools.version_space import VersionSpace
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_FEW_VALUES = 100  # of Z, up to which bets are made for all of them and kept
 _AT_ONCE = 2**14  # members whose bets are settled together: so many stay in the cache
 
 
@@ -50,13 +52,15 @@ class Observation:
     unknown: Indices
 
     @classmethod
-    def of(cls, query: Query, answers: Answers | None, losses: Losses | None) -> Observation:
+    def of(cls, query: Query, answers: Answers | None, losses: Losses | Gold | None) -> Observation:
         """What was answered; what nobody can label tells nobody apart."""
         none = query.items[:0]
         if answers is None:
             return cls(scanned=query.scanned, items=none, answers=none, unknown=none)
+        if answers.losses is not None:
+            return cls(scanned=query.scanned, items=answers.items, answers=answers.losses, unknown=none)
         told = np.argmax(answers.counts, axis=1)
-        if losses is not None:
+        if isinstance(losses, Losses):
             told = np.array([losses.row(code) for code in told.tolist()], dtype=np.int64)
         return cls(scanned=query.scanned, items=answers.items, answers=told, unknown=none)
 
@@ -235,7 +239,11 @@ class Accounts:
 
     def reach(self, x: Decimal, enough: Decimal) -> Mask:
         """Whose bet that the difference has a mean below x holds `enough`."""
-        return _fixed_bets(x, self.values).reach(self.counts, enough)
+        if len(self.counts) <= _FEW_VALUES:
+            return _fixed_bets(x, self.values).reach(self.counts, enough)
+        came = np.flatnonzero(self.counts.any(axis=1))  # of a fine grid few differences ever do
+        values = tuple(self.values[place] for place in came.tolist())
+        return accepting(x, STAKES, values).reach(self.counts[came], enough)
 
 
 @cache

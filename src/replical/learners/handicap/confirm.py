@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from replical.bounds.betting import Bets, accepting, rejecting
 from replical.classes.base import Indices
+from replical.classes.gold import Gold, loss_of
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import Predictions
 from replical.classes.predictions.line import LinePredictions
@@ -100,7 +101,8 @@ def confirm(
     >>> found.outcome, C.describe(found.against), found.asked
     ('refuted', 'better', 40)
     """
-    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels, losses=losses)
+    counted = loss_of(pool.C) or losses
+    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels, losses=counted)
     found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).proof
     assert isinstance(found, Confirmation), "Confirm says so"
     return found
@@ -326,7 +328,7 @@ class ConfirmPlan(BettingPlan):
 
 
 def confirm_plan(
-    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
+    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | Gold | None = None
 ) -> ConfirmPlan:
     """The numbers of a confirmation among `n` hypotheses, with these `losses`, or errors where there are none.
 

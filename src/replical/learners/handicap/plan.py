@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from math import ceil
 from typing import Self
 
 import numpy as np
 
 from replical.classes.base import Indices
+from replical.classes.gold import Gold
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
 from replical.core.exact import decimals, fraction
@@ -47,7 +48,7 @@ class BettingPlan(Plan):
     """
 
     batch: int
-    losses: Losses | None = None
+    losses: Losses | Gold | None = None
 
     @property
     def unit(self) -> int:
@@ -107,6 +108,7 @@ class BettingPlan(Plan):
             raise PlanMismatch(f"on a known distribution items never run out: give {self.learner} a budget, max_labels")
 
 
+@cache
 def exact_values(differences: tuple[int, ...]) -> tuple[Decimal, ...]:
     """Differences of losses as shares of the costliest error."""
     with decimals():
