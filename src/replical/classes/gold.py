@@ -18,6 +18,7 @@ from functools import cached_property, lru_cache
 from math import floor
 from typing import Any
 
+from replical.classes.base import Label, label_set
 from replical.core.canonical import canonical
 from replical.core.exact import fraction
 from replical.errors import BadLabel, BadProtocol, BadTable
@@ -105,6 +106,11 @@ class Gold:
         return cls(name, tuple(sorted((key, fraction(value)) for key, value in numbers.items())), unit)
 
     @property
+    def keys(self) -> tuple[str, ...]:
+        """What a protocol may say of it."""
+        return ("loss", "grid", *self._kind.needs)
+
+    @property
     def section(self) -> dict[str, Any]:
         """What it is, for a fingerprint."""
         return {"loss": self.name, "grid": self.unit, **{key: str(value) for key, value in self.numbers}}
@@ -133,6 +139,13 @@ class Gold:
         except ValueError as error:
             raise BadLabel(f"{what} is {answer!r:.80}, which is {error}, as the loss {self.name!r} needs it") from error
 
+    def reads(self, text: str) -> bool:
+        """Is this an answer in its normal form?"""
+        try:
+            return self.read(text) == text
+        except BadLabel:
+            return False
+
     def row(self, answer: str, outputs: Sequence[str]) -> list[int]:
         """What each of these normal `outputs` loses at a normal `answer`, in parts of 1/q, rounded to the nearest."""
         numbers = dict(self.numbers)
@@ -151,6 +164,22 @@ class Gold:
     @property
     def _words(self) -> str:
         return self._kind.words.format(**{key: f"{float(value):g}" for key, value in self.numbers})
+
+
+Answering = tuple[Label, ...] | Gold  # what may be said of an item: one of these labels, or a gold answer
+Said = int | str  # what a journal keeps of it: the code of a label, or the normal form of an answer
+
+
+def answering(section: Mapping[str, Any]) -> Answering:
+    """What the section [labels] of a protocol lets one say of an item."""
+    if "loss" not in section:
+        return label_set(section["values"])
+    return Gold.of(section["loss"], **{key: value for key, value in section.items() if key != "loss"})
+
+
+def word_of(said: Said, answers: Answering) -> Label:
+    """What was said, in words."""
+    return answers[said] if isinstance(answers, tuple) and isinstance(said, int) else said
 
 
 def loss_of(C: Any) -> Gold | None:

@@ -7,7 +7,7 @@ works on them. What the numbers stand for is kept beside them, item by item.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Indices, Items
 from replical.classes.gold import Gold
-from replical.classes.recipe import Recipe, Section
+from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.canonical import fingerprint
 from replical.errors import BadTable
@@ -138,13 +138,9 @@ def _listed(values: Any) -> list[Any]:
     return list(rows() if callable(rows) else rows)
 
 
-def recipe(section: Section, loss: Gold) -> Recipe:
-    """From a protocol: one column a candidate."""
-    candidates = tuple(candidate["name"] for candidate in section.content["candidates"])
+def recipe(candidates: tuple[str, ...], loss: Gold) -> Recipe:
+    """The class of these candidates, one column each, and its loss."""
     C = OutputTable(candidates, loss=loss)
-    return Recipe(C=C, columns=candidates, to_items=lambda columns: list(zip(*columns, strict=True)), predicts=True)
-
-
-def outputs_of(items: Items) -> Iterator[Outputs] | None:
-    """The outputs that the codes of `items` stand for, item by item; None where codes stand for labels."""
-    return iter(items.outputs) if isinstance(items, OutputRows) else None
+    return Recipe(
+        C=C, columns=candidates, to_items=lambda columns: list(zip(*columns, strict=True)), predicts=True, losses=loss
+    )

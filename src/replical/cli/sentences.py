@@ -22,7 +22,7 @@ def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
 def loss_words(protocol: Protocol) -> Iterator[str]:
     """What a protocol counts instead of errors."""
     if (losses := protocol.recipe.losses) is not None:
-        yield losses.words(protocol.labels)
+        yield losses.words(protocol.content["labels"].get("values", ()))
 
 
 def cut_words(section: Mapping[str, Any]) -> Iterator[str]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices, Items, is_listed
+from replical.classes.outputs import OutputRows
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.recipe import Recipe
@@ -157,7 +158,9 @@ class LabPool:
 
 def pool_fingerprint(ids: Sequence[str], items: Items, progress: Callable[[int], None]) -> str:
     """Ids, then items as little-endian bytes; `progress` is told how many items are done."""
-    about = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
+    about: dict[str, Any] = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
+    if isinstance(items, OutputRows):  # codes number the outputs of an item, and these are what was said
+        about["outputs"] = items.outputs
     return f"sha256:{digest(items, after=canonical(about).encode(), progress=progress)}"
 
 

@@ -30,7 +30,7 @@ PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
 SECTIONS = ("class", "labels", "prior", "handicap", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
 LEARNER = ("name", "plan", *(key for key in PARAMETERS if key != "shortlist"))  # which stands beside its order
-_LABELS = ("values", "weights", "abstain", "price")
+_LABELS = ("values", "weights", "abstain", "price")  # or loss, and what that needs
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
@@ -83,6 +83,9 @@ def _check_registration(content: Mapping[str, Any]) -> None:
 
 
 def _check_labels(section: Mapping[str, Any]) -> None:
+    if "loss" in section:
+        _check_loss(section)
+        return
     for key in section:
         if key not in _LABELS:
             raise BadProtocol(f"[labels] has no key {key!r}{remedy(key) or _keys_words(_LABELS)}")
@@ -92,6 +95,15 @@ def _check_labels(section: Mapping[str, Any]) -> None:
         raise BadProtocol(f"labels must be texts or whole numbers, got {section['values']!r:.60}")
     if "?" in section["values"]:
         raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
+
+
+def _check_loss(section: Mapping[str, Any]) -> None:
+    """A loss takes the place of a list of labels; which numbers it needs, it says itself."""
+    for key in _LABELS:
+        if key in section:
+            raise BadProtocol(
+                f"[labels] has a loss, so answers are compared and not listed: leave out {key}, or the loss"
+            )
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:

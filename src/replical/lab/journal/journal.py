@@ -47,7 +47,8 @@ class Event(NamedTuple):
         created, part, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or
         done.
     item, label, annotator
-        What it is about, the position of the label in the protocol's label set, and who said so.
+        What it is about, the position of the label in the protocol's label set, and who said so. A gold answer stands in
+        the detail.
     detail
         Whatever else belongs to this kind.
     seq, at
@@ -61,6 +62,18 @@ class Event(NamedTuple):
     detail: Mapping[str, Any] | None = None
     seq: int = 0
     at: str = ""
+
+    @property
+    def said(self) -> int | str | None:
+        """What it says of its item: the code of a label, or a gold answer, which stands in the detail."""
+        return self.label if self.detail is None else self.detail.get("answer")
+
+
+def saying(kind: str, item: str, said: int | str | None, annotator: str | None) -> Event:
+    """An event of this kind in which an annotator says something of an item; None for who cannot say."""
+    if isinstance(said, str):
+        return Event(kind=kind, item=item, annotator=annotator, detail={"answer": said})
+    return Event(kind=kind, item=item, label=said, annotator=annotator)
 
 
 class Journal:
@@ -319,8 +332,10 @@ class Journal:
         values: list[Any] = (self.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
         return values
 
-    def label(self, code: int) -> Any:
-        """The label with this `code` as the protocol spells it, also one that a damaged event tells."""
+    def label(self, code: int | str) -> Any:
+        """The label with this `code` as the protocol spells it, also one that a damaged event tells; or a gold answer."""
+        if isinstance(code, str):
+            return code
         return self._labels[code] if 0 <= code < len(self._labels) else f"label {code}"
 
     def export(self, file: TextIO) -> None:
@@ -330,7 +345,7 @@ class Journal:
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
-            label = "" if event.label is None else self.label(event.label)
+            label = "" if event.said is None else self.label(event.said)
             writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
 
     def _refuse_others(self) -> None:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from replical.classes.gold import Gold
 from replical.core.canonical import canonical, digest_of
 from replical.core.memory import without_garbage_collection
 from replical.core.randomness import PrivateRandomness
@@ -65,7 +66,6 @@ class Replay:
         self._secret, self._note = secret, note
         self._learner, self._given = learner, budgets
         self.places = {each: number for number, each in enumerate(lab.ids)}
-        self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
         self.ledger = Ledger()
         self.private = b""  # the seed of the lab's private randomness, once the journal has been heard
         self.trusting = False  # did the conversation go on from a snapshot?
@@ -158,7 +158,7 @@ class Replay:
         ledger, heard = self.ledger, self._link
         made = Link(0) if self._snapshot is None else self._snapshot.link
         for event, now in self._journal.news(heard.seq):
-            if event.label is not None or event.item not in self.places:
+            if event.said is not None or event.item not in self.places:
                 self._check(event)
             if event.kind in CHANGES or event.item in ledger.skipped:
                 self._course = None  # what was said before has changed
@@ -175,7 +175,12 @@ class Replay:
         where = f"event {event.seq} of {self._journal.where}"
         if event.item is not None and event.item not in self.places:
             raise BadJournal(f"{where} is about {event.item!r}, which is not in the pool")
-        if event.label is not None and not 0 <= event.label < self._codes:
+        answers, said = self._protocol.answers, event.said
+        if isinstance(answers, Gold):
+            known = said is None or (isinstance(said, str) and answers.reads(said))
+        else:
+            known = said is None or (isinstance(said, int) and 0 <= said < len(answers))
+        if not known:
             raise BadJournal(f"{where} has a label that the protocol does not have")
 
     def _draw(self) -> None:
@@ -222,8 +227,8 @@ class Replay:
         return query
 
     def _answers(self, query: Query) -> Answers:
-        codes = np.array([self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
-        return Answers.unanimous(query, codes, self._kinds)
+        said = [self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()]
+        return Answers.told(query, said, self._lab.recipe.C, self._lab.items)
 
 
 class Budgets(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import NotRequired, TypedDict
 
 from replical.classes.base import Label
+from replical.classes.gold import Said
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
-from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal, saying
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
@@ -135,7 +136,7 @@ class Session:
     @property
     def label_codes(self) -> dict[int, int]:
         """The label codes known so far, by item number."""
-        return {self.replay.places[item]: code for item, code in self.ledger.labels.items()}
+        return {self.replay.places[item]: code for item, code in self.ledger.labels.items() if isinstance(code, int)}
 
     def _check_conclusion(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
@@ -179,8 +180,8 @@ class Session:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The label set."""
-        return self.protocol.labels
+        """The label set; empty where answers are free."""
+        return self.protocol.answers if isinstance(self.protocol.answers, tuple) else ()
 
     @property
     def counts(self) -> LabelCounts:
@@ -197,7 +198,7 @@ class Session:
         return counts
 
     @property
-    def used_labels(self) -> tuple[dict[str, int], set[str]]:
+    def used_labels(self) -> tuple[dict[str, Said], set[str]]:
         """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
         ledger, reach = self.ledger, self.result.items_scanned if self.ended else None
         if reach is None:
@@ -292,7 +293,7 @@ class Session:
             if item not in wanted:
                 raise BadLabel(f"the item {item!r} is not asked for now; open are {', '.join(self.open[:5]) or 'none'}")
         events = [
-            Event(kind="answer", item=item, label=self._code(item, label), annotator=annotator or self._annotator)
+            saying("answer", item, self.protocol.code(item, label), annotator or self._annotator)
             for item, label in labels.items()
         ]
         self._record(events)
@@ -330,7 +331,7 @@ class Session:
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
-        code = None if label is None else self._code(item, label)
+        code = None if label is None else self.protocol.code(item, label)
         self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
@@ -357,10 +358,10 @@ class Session:
         """
         if item not in self.ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
-        code = self._code(item, label)
+        code = self.protocol.code(item, label)
         if code == self.ledger.labels[item]:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
-        self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
+        self._record([saying("correction", item, code, annotator or self._annotator)])
 
     def finish(self) -> None:
         """The run has ended: what it came to is recorded once."""
@@ -370,11 +371,6 @@ class Session:
             if result.conclusion != result.hypothesis:
                 detail["outcome"] = result.conclusion
             self._record([Event(kind="done", detail=detail)])
-
-    def _code(self, item: str, label: Label) -> int:
-        if isinstance(label, bool) or label not in self.protocol.labels:
-            raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
-        return self.protocol.labels.index(label)
 
 
 def transcript(session: Session) -> list[list[str | int]]:

@@ -66,6 +66,11 @@ class BettingPlan(Plan):
         return exact_values(self.differences)
 
     @property
+    def fine(self) -> bool:
+        """Are outputs compared, on a grid of which few differences ever come?"""
+        return isinstance(self.losses, Gold)
+
+    @property
     def labels_most(self) -> int | None:
         """Only the pool and the budget limit it."""
         return self.max_labels

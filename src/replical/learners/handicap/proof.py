@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from math import ceil, floor, log, log10
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,6 +74,8 @@ class HandicapProof:
         differed by each value of ``plan.values``. None without an order, or where candidates are more than `MOST_COUNTED`.
     verdict
         In words.
+    differences
+        Where outputs are compared: the values of ``plan.differences`` that are counted, 0 and those that came. None for all.
     """
 
     certified: bool
@@ -90,6 +93,7 @@ class HandicapProof:
     tolerance: float | None
     counts: tuple[tuple[int, ...], ...] | None
     verdict: Verdict
+    differences: tuple[int, ...] | None = None
 
     @property
     def rho_proven(self) -> float:
@@ -269,11 +273,16 @@ class History:
         return tolerance_of(self._plan, self._first, self._plan.favourite)
 
     @property
-    def counts(self) -> tuple[tuple[int, ...], ...] | None:
+    def counts(self) -> dict[str, Any]:
         """What the tolerance follows from, a row a candidate; None without an order, or where they are too many to tell."""
         if self._plan.favourite is None or self.whole.size > MOST_COUNTED:
-            return None
-        return tuple(map(tuple, self._first.counts.T.tolist()))
+            return {"counts": None}
+        counts = self._first.counts
+        if not self._plan.fine:
+            return {"counts": tuple(map(tuple, counts.T.tolist()))}
+        came = np.flatnonzero(counts.any(axis=1) | (np.arange(len(counts)) == 0))
+        differences = tuple(self._first.differences[place] for place in came.tolist())
+        return {"counts": tuple(map(tuple, counts[came].T.tolist())), "differences": differences}
 
     @property
     def _enough(self) -> Decimal:
@@ -347,8 +356,8 @@ def conclude(
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
-        counts=history.counts,
         verdict=Verdict(certified=True),
+        **history.counts,
     )
     if certified:
         return proof
