@@ -118,6 +118,11 @@ class Protocol:
         """What may be said of an item: one of the labels, in their public order, or a gold answer that a loss can read."""
         return answering(self.content["labels"])
 
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set, in its public order; empty where answers are free."""
+        return self.answers if isinstance(self.answers, tuple) else ()
+
     def code(self, item: str, answer: Label) -> Said:
         """What a journal keeps of an `answer` about an `item`; `BadLabel` is raised if it is none."""
         if isinstance(self.answers, Gold):

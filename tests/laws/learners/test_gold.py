@@ -23,7 +23,7 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.classes.gold import edits
+from replical.classes.comparisons import edits
 from replical.learners.handicap.handicaps import UNIT
 from support import reference
 

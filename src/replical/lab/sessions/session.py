@@ -180,8 +180,8 @@ class Session:
 
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The label set; empty where answers are free."""
-        return self.protocol.answers if isinstance(self.protocol.answers, tuple) else ()
+        """The label set."""
+        return self.protocol.labels
 
     @property
     def counts(self) -> LabelCounts:
