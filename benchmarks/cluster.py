@@ -3,21 +3,19 @@
     python benchmarks/cluster.py [--quick] [--out benchmarks/results] [--measured FILE]
 
 writes DIR/cluster.json, .md (tables) and .svg/.png (figure). Measured: sizes of messages, seconds of the driver and of
-Dask a piece, seconds of a pair of labs and of one look at a shard. Computed (`cluster_simulation.py`): a study, an audit
-and a run on a table in shards, with 1 to 1000 workers. Compared: what is computed for 1, 2, 3 and 8 local Dask workers
-with what they take, for pieces that wait instead of computing, so that cores play no part, and for a real audit, given
-the seconds that its pieces took on the workers. `--measured` computes again from an earlier cluster.json.
+Dask a piece, seconds of a pair of labs. Computed (`cluster_simulation.py`): a study and an audit, with 1 to 1000 workers.
+Compared: what is computed for 1, 2, 3 and 8 local Dask workers with what they take, for pieces that wait instead of
+computing, so that cores play no part, and for a real audit, given the seconds that its pieces took on the workers.
+`--measured` computes again from an earlier cluster.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import mmap
 import os
 import platform
 import statistics
-import tempfile
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,10 +25,8 @@ from typing import Any
 
 import numpy as np
 from cloudpickle import dumps
-from cluster_simulation import Driver, Network, Piece, Sharded, dealt, seconds
+from cluster_simulation import Driver, Network, Piece, dealt, seconds
 
-from replical.classes.predictions.packed import PackedPredictions
-from replical.core.bits import words_for
 from replical.core.parallel import ThisProcess, Workers, cluster, cores, ordered_map
 from replical.study.store import Piece as StudyPiece
 from replical.study.store import work
@@ -45,7 +41,7 @@ NETWORKS = {
     "10 Gbit/s": Network(bytes_a_second=1.25e9, latency=LATENCY),
 }
 LOOPBACK = Network(bytes_a_second=1e9)  # what is measured of a message here has the way of this machine in it
-CANDIDATES, ITEMS, SHARD = 10**5, 10**6, 2**27  # of the table in shards; bytes of a shard
+MESSAGE = 12_500  # bytes of a small message
 PAIRS = 4000
 AUDIT = Experiment(class_spec="thresholds:1000000", learner="handicap", epsilon=0.1, pool_size=100_000)
 CHECKED = Experiment(class_spec="thresholds:100000", learner="handicap", epsilon=0.1, pool_size=100_000)
@@ -99,17 +95,16 @@ def driver_costs(pieces: int) -> dict[str, float]:
         for future in [busy.submit(_nothing, b"") for _ in range(pieces)]:
             future.result()
         driver = (time.process_time() - before) / pieces
-        many = CANDIDATES // 8
         weighed = {
             size: min(_timed(lambda: busy.submit(_nothing, bytes(size)).result()) for _ in range(20))  # noqa: B023
-            for size in (many, 10 * many, 100 * many)
+            for size in (MESSAGE, 100 * MESSAGE)
         }
     trip = statistics.quantiles(trips, n=10)[0]  # those that nobody else's work held up
     return {
         "driver": driver,
         "trip": trip,
         "overhead": max(0.0, trip - driver),
-        "seconds_a_megabyte": max(0.0, (weighed[100 * many] - weighed[many]) / (99 * many) * 1e6),
+        "seconds_a_megabyte": max(0.0, (weighed[100 * MESSAGE] - weighed[MESSAGE]) / (99 * MESSAGE) * 1e6),
     }
 
 
@@ -130,29 +125,6 @@ def pair_seconds(experiment: Experiment, pairs: int) -> float:
     before = time.process_time()
     audit(ready.learner, ready.world, seed=SEED, pairs=pairs)
     return (time.process_time() - before) / pairs
-
-
-def shard_passes(times: int) -> list[float]:
-    """Seconds of one core for one look at a whole shard where nobody disagrees, so that every bit is read.
-
-    The shard is a file mapped into memory; the system has it in its cache, the process has to map it anew each time.
-    """
-    words = words_for(CANDIDATES)
-    items = SHARD // (8 * words)
-    everyone, all_items = np.arange(CANDIDATES, dtype=np.int64), np.arange(items, dtype=np.int64)
-    found = []
-    with tempfile.TemporaryFile() as file:
-        file.write(bytes(8 * items * words))
-        file.flush()
-        mapped = mmap.mmap(file.fileno(), 8 * items * words, access=mmap.ACCESS_COPY)
-        planes = np.frombuffer(mapped, dtype=np.uint64).reshape(1, items, words)
-        table = PackedPredictions.of(planes, CANDIDATES, 2)
-        for _ in range(times + 1):
-            before = time.process_time()
-            table.disagreement(everyone, all_items)
-            found.append(time.process_time() - before)
-            mapped.madvise(mmap.MADV_DONTNEED)
-    return found[1:]
 
 
 def study_pieces(timings: Path, sizes: dict[str, int]) -> list[Piece]:
@@ -241,19 +213,10 @@ def _driver(costs: dict[str, float]) -> Driver:
 
 
 def curves(found: dict[str, Any], timings: Path) -> list[dict[str, Any]]:
-    """Seconds of the study, the audit, and a label of the run on shards, for every number of workers."""
+    """Seconds of the study and the audit, for every number of workers."""
     sizes, costs = found["sizes"], found["costs"]
     driver, overhead = _driver(costs), costs["overhead"]
     study = study_pieces(timings, sizes)
-    table = Sharded(
-        candidates=CANDIDATES,
-        items=ITEMS,
-        shards=-(-ITEMS * words_for(CANDIDATES) * 8 // SHARD),
-        passes=found["passes"],
-    )
-    took = np.random.default_rng(20).choice(
-        found["passes"], size=(20, table.shards)
-    )  # some looks: not all take as long
     rows = []
     for workers in WORKERS:
         pairs = dealt(found["audit_pairs"], found["audit_pair_seconds"], workers)
@@ -274,35 +237,12 @@ def curves(found: dict[str, Any], timings: Path) -> list[dict[str, Any]]:
                 network,
                 driver,
             )
-            one = seconds(table.row(overhead), 1, network, driver)
-            look = statistics.mean(
-                seconds(table.look(workers, each.tolist(), overhead), workers, network, driver) for each in took
-            )
-            row[f"label, {name}"] = one + look
-            row[f"error sums, {name}"] = seconds(table.errors(workers, overhead), workers, network, driver)
         rows.append(row)
     return rows
 
 
 def _slower(piece: Piece, by: float) -> Piece:
     return replace(piece, seconds=piece.seconds + by)
-
-
-def messages() -> list[dict[str, Any]]:
-    """The operations of a run on shards and their messages, in bytes: what `Sharded` computes with."""
-    shards = -(-ITEMS * words_for(CANDIDATES) * 8 // SHARD)
-    table = Sharded(candidates=CANDIDATES, items=ITEMS, shards=shards, passes=[0.0])
-    whole = {"look at every item": table.look(100, [0.0] * shards), "row of one item": table.row()}
-    whole["error sums"] = table.errors(100)
-    return [
-        {
-            "operation": name,
-            "messages": len(pieces),
-            "question": round(sum(each.question for each in pieces)),
-            "answer": round(sum(each.answer for each in pieces)),
-        }
-        for name, pieces in whole.items()
-    ]
 
 
 # ---- what is written ----
@@ -314,8 +254,7 @@ def tables(found: dict[str, Any]) -> str:
     parts = [
         f"Measured on {found['machine']}: the driver spends {1e3 * costs['driver']:.2f} ms of its processor a piece; "
         f"a piece of no work takes {1e3 * costs['trip']:.1f} ms there and back through Dask, and "
-        f"{1e3 * costs['seconds_a_megabyte']:.1f} ms more a megabyte. A look at a shard of 128 MiB: "
-        f"{statistics.median(found['passes']):.3f} s of one core. A pair of the audit: "
+        f"{1e3 * costs['seconds_a_megabyte']:.1f} ms more a megabyte. A pair of the audit: "
         f"{found['audit_pair_seconds']:.3f} s.",
         _table(
             ["message", "bytes"],
@@ -327,14 +266,6 @@ def tables(found: dict[str, Any]) -> str:
                 ["what an audit sends to each worker once", f"{sizes['audit_held']:,}"],
             ],
         ),
-        "Messages of one operation of the run on shards, 100 workers, in bytes over all of them:",
-        _table(
-            ["operation", "messages", "questions", "answers"],
-            [
-                [row["operation"], row["messages"], f"{row['question']:,}", f"{row['answer']:,}"]
-                for row in found["messages"]
-            ],
-        ),
         "Computed against measured:",
         _table(
             ["what", "workers", "computed, s", "measured, s", "off"],
@@ -343,9 +274,8 @@ def tables(found: dict[str, Any]) -> str:
                 for row in found["checks"]
             ],
         ),
-        f"Computed, seconds (network with {1e3 * LATENCY:g} ms latency; the study of this repository, an audit of "
-        f"{found['audit_pairs']:,} pairs, one label of a run on {CANDIDATES:,} x {ITEMS:,} that looks at every item, and "
-        "error sums of everyone from every worker):",
+        f"Computed, seconds (network with {1e3 * LATENCY:g} ms latency; the study of this repository and an "
+        f"audit of {found['audit_pairs']:,} pairs):",
         _table(
             list(found["curves"][0]),
             [[row["workers"], *(_short(row[name]) for name in list(row)[1:])] for row in found["curves"]],
@@ -364,7 +294,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def figure(found: dict[str, Any], path: Path) -> None:
-    """How many times as fast as one worker a study and an audit are; seconds of an operation on shards."""
+    """How many times as fast as one worker a study and an audit are."""
     from bills_figure import legend_below
 
     from replical.study.pictures.style import log_ticks, new_figure, save, style
@@ -372,30 +302,20 @@ def figure(found: dict[str, Any], path: Path) -> None:
     rows = found["curves"]
     workers = [row["workers"] for row in rows]
     with style():
-        drawn = new_figure(9, 5)
-        left, right = drawn.subplots(1, 2)
-        left.plot(workers, workers, color="0.6", linewidth=1, linestyle=":", label="as many times as workers")
+        drawn = new_figure(6, 5)
+        axes = drawn.subplots()
+        axes.plot(workers, workers, color="0.6", linewidth=1, linestyle=":", label="as many times as workers")
         for key, words, marker, colour in (
             ("study, 1 Gbit/s", "the study of this repository", "o", "#00507a"),
             ("audit, 1 Gbit/s", f"an audit of {found['audit_pairs']:,} pairs", "s", "#b35900"),
         ):
             speed = [rows[0][key] / row[key] for row in rows]
-            left.plot(workers, speed, marker=marker, markersize=4, color=colour, label=words)
-        left.set(title="Studies and audits, 1 Gbit/s", ylabel="times as fast as one worker (computed)")
-        for key, words, line, colour in (
-            ("label, 1 Gbit/s", "a look at every item, 1 or 10 Gbit/s", "-", "#00507a"),
-            ("error sums, 1 Gbit/s", "error sums of everyone, 1 Gbit/s", "-", "#b35900"),
-            ("error sums, 10 Gbit/s", "error sums of everyone, 10 Gbit/s", "--", "#b35900"),
-        ):
-            right.plot(
-                workers, [row[key] for row in rows], linestyle=line, marker="o", markersize=4, color=colour, label=words
-            )
-        right.set(title="One operation on a table in shards", ylabel="seconds (computed)")
-        for axes in (left, right):
-            axes.set(xlabel="workers", xscale="log", yscale="log")
-            log_ticks(axes.xaxis)
-            log_ticks(axes.yaxis)
-            legend_below(axes)
+            axes.plot(workers, speed, marker=marker, markersize=4, color=colour, label=words)
+        axes.set(title="Studies and audits, 1 Gbit/s", ylabel="times as fast as one worker (computed)")
+        axes.set(xlabel="workers", xscale="log", yscale="log")
+        log_ticks(axes.xaxis)
+        log_ticks(axes.yaxis)
+        legend_below(axes)
         for suffix in (".svg", ".png"):
             save(drawn, path.with_suffix(suffix))
 
@@ -406,7 +326,6 @@ def measured(quick: bool) -> dict[str, Any]:
         "machine": f"{cores()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}",
         "sizes": message_sizes(),
         "costs": driver_costs(200 if quick else 2000),
-        "passes": shard_passes(3 if quick else 20),
         "audit_pairs": PAIRS,
         "audit_pair_seconds": pair_seconds(AUDIT, 4 if quick else 40),
     }
@@ -422,7 +341,7 @@ def main() -> None:
     parser.add_argument("--measured", type=Path, help="take what was measured from this cluster.json")
     given = parser.parse_args()
     found = measured(given.quick) if given.measured is None else json.loads(given.measured.read_text())
-    found |= {"messages": messages(), "curves": curves(found, given.timings)}
+    found["curves"] = curves(found, given.timings)
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / "cluster"
     path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")

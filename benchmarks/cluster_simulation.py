@@ -34,12 +34,11 @@ class Driver:
 
 @dataclass(frozen=True)
 class Piece:
-    """Work of some `seconds`, the bytes of the question and of the answer; `worker`: who must do it, if not anyone."""
+    """Work of some `seconds`, the bytes of the question and of the answer."""
 
     seconds: float
     question: float = 0.0
     answer: float = 0.0
-    worker: int | None = None
 
 
 NOWHERE = Network()
@@ -75,10 +74,9 @@ def seconds(pieces: Sequence[Piece], workers: int, network: Network = NOWHERE, d
             return
         busy = max(busy, now) + driver.hand_out + driver.a_byte * piece.question
         links[0] = max(links[0], busy) + piece.question / network.bytes_a_second
-        worker = heapq.heappop(soonest)[1] if piece.worker is None else piece.worker
+        worker = heapq.heappop(soonest)[1]
         free[worker] = max(links[0] + network.latency, free[worker]) + piece.seconds
-        if piece.worker is None:
-            heapq.heappush(soonest, (free[worker], worker))
+        heapq.heappush(soonest, (free[worker], worker))
         heapq.heappush(events, (free[worker], next(order), False, piece))
 
     for _ in range(_AHEAD * workers):
@@ -102,50 +100,3 @@ def dealt(pairs: int, pair_seconds: float, workers: int, piece_seconds: float = 
         sizes.append(max(1, min(most, round(piece_seconds / pair_seconds), left // (2 * workers))))
         left -= sizes[-1]
     return sizes
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sharded:
-    """A run on a table in shards that workers hold: what one operation sends, and how long a shard takes.
-
-    Attributes
-    ----------
-    candidates, items, shards
-        Of the table.
-    passes
-        Seconds that one look at a whole shard takes, as measured; each look is one of them.
-    """
-
-    candidates: int
-    items: int
-    shards: int
-    passes: Sequence[float]
-
-    @property
-    def alive(self) -> float:
-        """Who is alive, in bytes: a bit a candidate."""
-        return self.candidates / 8
-
-    def look(self, workers: int, took: Sequence[float], overhead: float = 0.0) -> list[Piece]:
-        """One map over all shards, a message a worker: who is alive and which items; a bit an item comes back."""
-        return [
-            Piece(
-                overhead + sum(took[mine::workers]),
-                question=self.alive + bits,
-                answer=bits,
-                worker=mine,
-            )
-            for mine in range(min(workers, self.shards))
-            for bits in [len(took[mine::workers]) * self.items / self.shards / 8]
-        ]
-
-    def row(self, overhead: float = 0.0) -> list[Piece]:
-        """What everyone says about the item that was just labelled: one message to whoever holds it."""
-        return [Piece(overhead, answer=self.alive)]
-
-    def errors(self, workers: int, overhead: float = 0.0) -> list[Piece]:
-        """Error sums over labels that lie in every shard: 8 bytes a candidate from each worker, added up there."""
-        return [
-            Piece(overhead, question=self.alive, answer=8 * self.candidates, worker=mine)
-            for mine in range(min(workers, self.shards))
-        ]

@@ -5,7 +5,6 @@ into a temporary folder (below 1 GB, taken away at the end). For each file, each
 
 - `bare`: pyarrow reads the same columns in blocks and drops them, the limit of every reader;
 - `packed`: `read_pool` and a pool of it: checked, packed, in the order of ids, with its fingerprint;
-- `sharded`: `replical data shard`'s way, packed shards in a folder, for tables larger than memory;
 - `integers`: every prediction as a 16-bit code in one array first, which is then packed. Needs 10 GB for 10⁶ × 1,000;
   `--skip-integers` leaves it out.
 
@@ -37,7 +36,6 @@ from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
-from replical.lab.shards import write_shards
 from replical.lab.tables import read_pool
 from replical.pools.pool import Pool
 
@@ -102,11 +100,6 @@ def packed(path: Path, candidates: int) -> str:
     return lab.fingerprint
 
 
-def sharded(path: Path, candidates: int) -> str:
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        return write_shards([path], made(candidates), Path(folder, "shards")).fingerprint
-
-
 def integers(path: Path, candidates: int) -> str:
     """Batches of rows, every column as codes, one array of all, sorted, hashed, packed."""
     C, ids, parts = made(candidates).C, [], []
@@ -162,7 +155,6 @@ def run(path: Path, candidates: int) -> int:
 WAYS: dict[str, Callable[[Path, int], Any]] = {
     "bare": bare,
     "packed": packed,
-    "sharded": sharded,
     "integers": integers,
     "run": run,
 }
@@ -210,7 +202,7 @@ def main() -> None:
         for suffix, share in SHARE.items():
             path, items = Path(folder) / f"table{suffix}", max(1, int(words.items * share))
             rows.append(measure("write", path, items, words.candidates))
-            ways = ["bare", "packed", "sharded", *([] if words.skip_integers else ["integers"])]
+            ways = ["bare", "packed", *([] if words.skip_integers else ["integers"])]
             found = [measure(way, path, items, words.candidates) for way in ways]
             if len({row["found"] for row in found[1:]}) > 1:
                 sys.exit(f"the fingerprints of {path.name} differ: {found}")

@@ -74,7 +74,6 @@ _HOMES = {
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta",
     "trusting_sizes": "core.files",
-    "write_shards": "lab.shards",
 }
 _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "pools", "worlds")
 
@@ -103,7 +102,6 @@ if TYPE_CHECKING:
     from replical.lab.protocol import Protocol as Protocol
     from replical.lab.run import run as run
     from replical.lab.sessions.session import Session as Session
-    from replical.lab.shards import write_shards as write_shards
     from replical.lab.tables import read_pool as read_pool
     from replical.lattice.learner import Lattice as Lattice
     from replical.lattice.linear import Linear as Linear

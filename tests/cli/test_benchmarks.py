@@ -499,18 +499,6 @@ def test_handicap_and_confirm_are_measured_at_their_largest(script):
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_shards_runs(script, tmp_path):
-    """The quick form: every way finds what a table in memory tells, to the bit, and holds little."""
-    pytest.importorskip("distributed")
-    done = script("shards", "--quick", "--json", tmp_path / "shards.json", "--table", tmp_path / "table")
-    assert "answers equal" in done.stderr
-    told = read(tmp_path / "shards.json")
-    assert [way["way"] for way in told["ways"]] == ["one", "two", "dask"]
-    assert all(0 < way["held"] < 1e9 for way in told["ways"])
-    assert (tmp_path / "table" / "shards.json").exists()
-
-
-@pytest.mark.slow
 def test_the_benchmark_of_long_runs_goes_on_both_ways(script):
     """It stops by itself if a snapshot changes what is asked, or the certificate is not valid."""
     done = script("resume", "--quick")

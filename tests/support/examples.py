@@ -27,7 +27,6 @@ def make_examples(folder, names):
     _budgets(folder)
     _protocols(folder)
     _registered(folder)
-    _shards(folder)
     _studies(folder)
     _lists(folder)
 
@@ -113,18 +112,6 @@ def _registered(folder):
         (folder / f"protocol-{letter}.toml").write_text(run.protocol.toml())
     for leftover in (*folder.glob("*.db-*"), *folder.glob("*.lock")):
         leftover.unlink()
-
-
-def _shards(folder):
-    """A pool in two shards."""
-    from replical.lab.protocol import Protocol
-    from replical.lab.shards import write_shards
-
-    protocol = Protocol.read(folder / "protocol-a.toml")
-    write_shards([folder / "pool-a.parquet"], protocol.recipe, folder / "shards")
-    for each in (folder / "shards").iterdir():
-        if each.suffix == ".json":
-            (folder / f"shards-{each.name}").write_bytes(each.read_bytes())
 
 
 def _protocols(folder):

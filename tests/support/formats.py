@@ -3,7 +3,6 @@
 A reader returns whether it accepted the file; it refuses with an own error, or with an exit code of the command line.
 """
 
-import json
 import os
 import shutil
 import signal
@@ -210,24 +209,6 @@ def read_key(path, folder):
     return accepted(lambda: read_public(path)) or private
 
 
-def read_shards(path, folder):
-    """A folder of shards whose table of contents, or list of ids, somebody changed and sealed again."""
-    from replical.core.canonical import digest_of, fingerprint
-    from replical.lab.protocol import Protocol
-    from replical.lab.tables import read_pool
-
-    name, shards = path.name.removeprefix("shards-"), path.parent / "shards"
-    shutil.copytree(folder / "shards", shards)
-    (shards / name).write_bytes(path.read_bytes())
-    if name == "ids.json":
-        contents = json.loads((shards / "contents.json").read_text())
-        contents["body"]["ids"]["digest"] = digest_of(path.read_bytes())
-        contents["digest"] = fingerprint(contents["body"])
-        (shards / "contents.json").write_text(json.dumps(contents))
-    recipe = Protocol.read(folder / "protocol-a.toml").recipe
-    return accepted(lambda: read_pool(shards, recipe).items[0])
-
-
 def read_answers(path, folder):
     """What came back for a batch; `items_of` reads only what we wrote ourselves."""
     from replical.lab.sessions.batches import items_of, read_batch
@@ -292,7 +273,6 @@ FORMATS = {
     "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
     "survivors": Format(kind="json", pattern="survivors-*.json", read=read_survivors),
     "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
-    "shards": Format(kind="sealed", pattern="shards-*.json", read=read_shards),
     "vote": Format(kind="json", pattern="vote-*.json", read=read_vote),
     "budget": Format(kind="toml", pattern="budget-*.toml", read=read_budget),
     "journal": Format(kind="bytes", pattern="journal-*.db", read=read_journal),

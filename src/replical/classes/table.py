@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -199,15 +199,6 @@ def recipe(section: Section) -> Recipe:
 # ---- packed rows ----
 
 
-@runtime_checkable
-class InBlocks(Protocol):
-    """Rows of codes that come in blocks, with where these stand."""
-
-    def blocks(self, codes: int = ...) -> Iterator[tuple[slice, Codes]]:
-        """All codes, so many at a time."""
-        ...
-
-
 class PackedRows:
     """Label codes, one row an item, one column a candidate, held as ``planes[digit, row, word]``.
 
@@ -365,7 +356,7 @@ def check_room(items: int, hypotheses: int, labels: int) -> None:
     memory.check(items * row, f"the packed predictions of {hypotheses:,} hypotheses on {items:,} items", remedy)
 
 
-def digest(items: Items | InBlocks, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:
+def digest(items: Items | PackedRows, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:
     """SHA-256, in hexadecimal, of items as little-endian bytes in the order of rows, `after` other bytes.
 
     Packed rows count as the 16-bit codes they stand for; `progress` is told how many rows are done.
@@ -377,7 +368,7 @@ def digest(items: Items | InBlocks, *, after: bytes = b"", progress: Callable[[i
     True
     """
     state = hashlib.sha256(after)
-    for at, block in items.blocks() if isinstance(items, InBlocks) else [(slice(0, len(items)), items)]:
+    for at, block in items.blocks() if isinstance(items, PackedRows) else [(slice(0, len(items)), items)]:
         plain = np.ascontiguousarray(block)
         state.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).data)
         if progress is not None:

@@ -29,7 +29,7 @@ COMMANDS = {
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
     "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
-    "data": ("", "Tables: fit candidates, predict, order, apply a rule, shard."),
+    "data": ("", "Tables: fit candidates, predict, order, apply a rule."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
 GROUPS = {
@@ -57,13 +57,12 @@ GROUPS = {
             "Put models in a public order, by a hundred labels or none.",
         ),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
-        "shard": ("data:shard_command", "Write a table larger than memory as shards, for run."),
     },
 }
 # They read files that somebody else may have written.
 _READERS = {
     "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data candidates",
-    "data predict", "data order", "data apply", "data shard",
+    "data predict", "data order", "data apply",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")

@@ -1,7 +1,6 @@
-"""Tables in and out: ``replical data candidates``, ``predict``, ``apply`` and ``shard``.
+"""Tables in and out: ``replical data candidates``, ``predict`` and ``apply``.
 
-Models fitted on public rows become a class, what they say about a lab's table a pool; a published rule labels a table; a
-table larger than memory becomes a folder of packed shards.
+Models fitted on public rows become a class, what they say about a lab's table a pool; a published rule labels a table.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ import typer
 
 from replical.cli.inputs import never_over
 from replical.cli.labels import IdColumn
-from replical.cli.output import answer, progress, prose, reading, whole
+from replical.cli.output import answer, progress, prose, whole
 from replical.core.files import write_whole
 from replical.core.parallel import cores
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage, MissingExtra
 from replical.lab.certificate.rule import read_rule
-from replical.lab.protocol import Protocol
-from replical.lab.shards import write_shards
 
 Workers = Annotated[
     int | None, typer.Option(parser=whole, help="processes that work at the same time; one a core if left out")
@@ -158,37 +155,3 @@ def apply_command(
     each = ", ".join(f"{label} {number:,}" for label, number in counts.items())
     proven = "" if rule.certified else " Not certified: other labs may have another rule."
     prose.print(f"{rule.words}: {count(len(said), 'item')} ({each}) in {out}.{proven}", markup=False, soft_wrap=True)
-
-
-def shard_command(
-    protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
-    pool: Annotated[
-        list[Path],
-        typer.Option(help="this lab's items: .parquet or .csv; once for each part if there are several"),
-    ],
-    out: Annotated[Path, typer.Option(help="the folder to write, a new one")],
-    id_column: IdColumn = "id",
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
-) -> None:
-    """Write a lab's table as shards: run takes the folder as --pool, whatever its size.
-
-    Rows are read a few at a time. The folder has a table of contents with checksums, written last: a folder that was not
-    finished is never used.
-    """
-    never_over({"--out": out}, {"the protocol": protocol_file, **{str(path): path for path in pool}})
-    protocol = Protocol.read(protocol_file)
-    with reading(pool[0]) as update:
-        lab = write_shards(pool, protocol.recipe, out, id_column=id_column, progress=update)
-    files = sorted(out.glob("*.bits"))
-    size = sum(file.stat().st_size for file in files)
-    if as_json:
-        told = {"items": len(lab), "candidates": len(protocol.recipe.C), "shards": len(files), "bytes": size}
-        answer({"schema": "replical.shard/1", **told, "fingerprint": lab.fingerprint, "folder": str(out)})
-        return
-    prose.print(
-        f"{count(len(lab), 'item')}, {count(len(protocol.recipe.C), 'candidate')}: {count(len(files), 'shard')}, "
-        f"{size / 1e6:,.1f} MB, in {out}",
-        markup=False,
-        soft_wrap=True,
-    )
-    prose.print(f"Pool: {lab.fingerprint}", markup=False, soft_wrap=True)

@@ -18,7 +18,6 @@ from replical.classes.table import PredictionTable
 from replical.cli.output import number, whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
-from replical.lab.pool import is_sharded
 from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import of_lists
 from replical.learners.parameters import PARAMETERS, TASK, Parameter
@@ -149,8 +148,6 @@ def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
 
 def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
     """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
-    if columns and is_sharded(pool):
-        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
     details = ItemColumns(pool, columns, id_column=id_column)
     details([])
     return details

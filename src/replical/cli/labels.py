@@ -35,7 +35,7 @@ _EVERY = 0.5  # seconds between two lines of progress
 _LONG = 5.0  # seconds after which a run from a column also says how many labels are left
 _LOOK = 0.2  # seconds between two looks into the journal
 _GRACE = 3.0  # seconds in which the last label can be taken back at the page
-PoolFile = Annotated[Path, typer.Option("--pool", help="this lab's items: .parquet, .csv or shards")]
+PoolFile = Annotated[Path, typer.Option("--pool", help="this lab's items: .parquet or .csv")]
 JournalFile = Annotated[str, typer.Option("--journal", help="file, or database URL, that keeps every label")]
 LabelColumn = Annotated[
     str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
-from replical.cli.inputs import SIMULATED, Cluster, Device, never_over
+from replical.cli.inputs import SIMULATED, Device, never_over
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -54,10 +53,6 @@ from replical.lab.signatures import read_private
 from replical.learners.bills import bills
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-
-if TYPE_CHECKING:
-    from replical.core.parallel import Workers
-
 
 RegisterFile = Annotated[
     Path | None,
@@ -112,7 +107,6 @@ def run_command(
     public: Public = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
     device: Device = None,
-    at: Cluster = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="say more: how the forecast was made, and how the run went")
     ] = False,
@@ -123,7 +117,8 @@ def run_command(
     It ends with four lines: the answer, how often it errs, what is proven (or why not, and what would help), the files. A
     run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    _use_device(device, at, pool)
+    if device is not None:
+        use(device)
     reads: Files = {
         "the protocol": protocol_file,
         "--pool": pool,
@@ -153,11 +148,11 @@ def run_command(
         out=out, page=page_words,
     )  # fmt: skip
     labelling = _Labelling(source=source, truths=truths, verbose=verbose)
-    with _workers(at) as workers, Journal(journal) as lab_journal:
+    with Journal(journal) as lab_journal:
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         done = run(
-            protocol, items.on(workers), labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
+            protocol, items, labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
             until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=_note,
         )  # fmt: skip
         session = done.session
@@ -229,22 +224,10 @@ class _Labelling:
     def answer_open(self, session: Session) -> None:
         """Announce a run that begins, then ask."""
         forecast = _announce(session, self.truths, verbose=self.verbose) if session.fresh else None
-        if self.truths and not session.lab.sharded:
+        if self.truths:
             self.outlook = Outlook(session, _tell, expected=forecast)
         self.earlier = session.ledger.results[-1:]
         self.batch = self.source.answer(session, self.outlook)
-
-
-def _use_device(device: str | None, at: str | None, pool: Path) -> None:
-    """Send large work to the card, if one is named; refuse what does not go with a cluster."""
-    if device is not None:
-        use(device)
-    if at is not None and device is not None:
-        raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
-    if at is not None and pool.is_file():
-        raise BadUsage(
-            f"--cluster computes on shards, and {pool} is a table: make shards of it with replical data shard"
-        )
 
 
 def _check_private(*, private: bool, approve: bool, html: Path | None, survivors: Path | None) -> None:
@@ -265,15 +248,6 @@ def _check_listed(protocol: Protocol, *, private: bool, survivors: Path | None) 
         raise BadUsage(f"--survivors names hypotheses of a list, and the class {kind} is no list: leave it out")
     if private:
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
-
-
-def _workers(at: str | None) -> AbstractContextManager[Workers | None]:
-    """Who computes on shards: a cluster, or this process."""
-    if at is None:
-        return nullcontext()
-    from replical.core.parallel import cluster
-
-    return cluster(at)
 
 
 def _note(sentence: str) -> None:
@@ -310,9 +284,6 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     if pool.version_space().mass == 0:
         features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
         _warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
-        return None
-    if truths and lab.sharded:
-        _note("No forecast: it would read the shards many times.")
         return None
     return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
 

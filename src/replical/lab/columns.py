@@ -13,7 +13,6 @@ from abc import ABC, abstractmethod
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,10 +61,6 @@ class Table(ABC):
 
         The columns of a CSV file always do.
         """
-
-    def bands(self) -> Iterator[Table]:
-        """The same rows as tables of their own, one after the other: as few at a time as the file lets one read."""
-        yield self
 
 
 @contextmanager
@@ -150,6 +145,8 @@ def _table(
     if not isinstance(source, str | Path):
         return _Memory(pa, source, name)
     path = Path(source)
+    if path.is_dir():
+        raise BadTable(f"{path} is a folder, and a table is a file that ends in {', '.join(_SUFFIXES)}")
     if path.suffix not in _SUFFIXES:
         raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}{remedy(path.suffix)}")
     try:
@@ -203,7 +200,6 @@ class _Parquet(Table):
         known = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
         coded = [name for name in texts if name in known]
         self._file = parquet.ParquetFile(path, metadata=self._file.metadata, read_dictionary=coded)
-        self._groups = list(range(self._file.num_row_groups))
         self.rows = int(self._file.metadata.num_rows)
         self._name = str(path)
 
@@ -222,15 +218,9 @@ class _Parquet(Table):
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         for some in _column_groups(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
-            for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
+            for batch in self._file.iter_batches(_ROWS, columns=some):
                 yield _block(start, batch, some, self._name)
                 start += batch.num_rows
-
-    def bands(self) -> Iterator[Table]:
-        for group in self._groups:
-            band = copy(self)
-            band._groups, band.rows = [group], int(self._file.metadata.row_group(group).num_rows)
-            yield band
 
 
 class _Csv(Table):
@@ -256,21 +246,6 @@ class _Csv(Table):
         for batch in self._reader(list(columns)):
             yield _block(start, batch, columns, str(self._path))
             start += batch.num_rows
-
-    def bands(self) -> Iterator[Table]:
-        for batch in self._reader():
-            yield _Batch(batch, str(self._path))
-
-
-class _Batch(Table):
-    """A few rows in memory."""
-
-    def __init__(self, batch: Any, name: str) -> None:
-        self._batch, self.names, self.rows = batch, list(batch.schema.names), batch.num_rows
-        self._name = name
-
-    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[ColumnBlock]:
-        yield _block(0, self._batch, columns, self._name)
 
 
 class _Memory(Table):

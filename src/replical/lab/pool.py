@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +19,12 @@ from numpy.typing import NDArray
 from replical.classes.base import Indices, Items, is_listed
 from replical.classes.outputs import OutputRows
 from replical.classes.predictions.base import Predictions, predictions_of
-from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.classes.table import digest
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable
 from replical.pools.pool import Pool
-
-if TYPE_CHECKING:
-    from replical.core.parallel import Workers
 
 Progress = Callable[[int, int], None]  # how much is done, and how much there is
 
@@ -56,7 +51,7 @@ class LabPool:
     fingerprint
         A hash of ids and items, whatever the file's format or order of rows.
     rows
-        In which row of its table each item stands; None where that is not known.
+        In which row of its table each item stands.
     parts
         What it consists of, in the order of rows; empty while it has never grown.
     """
@@ -65,7 +60,7 @@ class LabPool:
     ids: tuple[str, ...]
     items: Items
     fingerprint: str
-    rows: Indices | None = None
+    rows: Indices
     parts: tuple[Part, ...] = ()
 
     def __len__(self) -> int:
@@ -75,26 +70,6 @@ class LabPool:
     def _predictions(self) -> Predictions | None:
         """What every hypothesis says about every item; None where the class is no list."""
         return predictions_of(self.recipe.C, self.items) if is_listed(self.recipe.C) else None
-
-    @property
-    def sharded(self) -> bool:
-        """Are the predictions in shards on a disk?"""
-        return isinstance(self.items, ShardedRows)
-
-    def on(self, workers: Workers | None) -> LabPool:
-        """The same pool, where `workers` compute on its shards."""
-        if workers is None or not isinstance(self.items, ShardedRows):
-            return self
-        return replace(self, items=self.items.with_workers(workers))
-
-    def recompute_fingerprint(self, progress: Progress | None = None) -> LabPool:
-        """The same pool with its fingerprint made from ids and items, whatever a table of contents says.
-
-        `progress` is told how many items are done, and how many there are.
-        """
-        tell = progress or (lambda done, total: None)
-        found = pool_fingerprint(self.ids, self.items, lambda done: tell(done, len(self)))
-        return replace(self, fingerprint=found)
 
     def divide(self, known: Sequence[Part]) -> LabPool:
         """The same pool in the parts that are `known` and, where it has more rows than they have, one more.
@@ -109,8 +84,6 @@ class LabPool:
         ends = list(accumulate(part.items for part in known))
         if ends[-1] > len(self):
             raise BadTable(f"it had {ends[-1]:,} items and now has {len(self):,}: bring back the rows that are missing")
-        if self.rows is None:
-            raise BadTable("shards cannot grow: use a table, with its new rows at the end")
         numbers, parts = np.searchsorted(ends, self.rows, side="right"), list(known)
         for number, part in enumerate(known):
             now, rows = self._part(numbers == number), f"{ends[number] - part.items + 1:,} to {ends[number]:,}"
@@ -141,7 +114,7 @@ class LabPool:
 
     def order(self, private: PrivateRandomness) -> Indices:
         """The items in this lab's order, which is `private`: part by part."""
-        if self.rows is None or not self._ends:
+        if not self._ends:
             return private.permutation(len(self))
         parts = np.split(np.argsort(self.rows, kind="stable"), self._ends)
         order = [
@@ -162,8 +135,3 @@ def pool_fingerprint(ids: Sequence[str], items: Items, progress: Callable[[int],
     if isinstance(items, OutputRows):  # codes number the outputs of an item, and these are what was said
         about["outputs"] = items.outputs
     return f"sha256:{digest(items, after=canonical(about).encode(), progress=progress)}"
-
-
-def is_sharded(source: Any) -> bool:
-    """Is this a folder, which can only be one of shards?"""
-    return isinstance(source, str | Path) and Path(source).is_dir()

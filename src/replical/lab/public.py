@@ -26,7 +26,7 @@ from replical.errors import BadProtocol, BadTable, ReplicalError
 from replical.lab.columns import ids_of, name_of, names_of, open_table
 from replical.lab.model_columns import TRUTH
 from replical.lab.ordering import section_again
-from replical.lab.pool import LabPool, is_sharded
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.same_items import same_items
 from replical.lab.tables import read_labels, read_pool
@@ -149,8 +149,6 @@ def check_features(
     ...     print(str(error)[:61])
     1 of the rows of the dict is in the public table the dict too
     """
-    if is_sharded(pool):  # which have predictions alone
-        return
     labels = {name for name in names_of(source) if name.lower() in TRUTH}
     predicted = recipe.columns if recipe.models else ()
     found = same_items(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -22,7 +21,7 @@ from replical.classes.outputs import OutputTable
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, check_room
 from replical.core.files import trusting_sizes, trusts_sizes
-from replical.errors import BadTable, ValueOutOfRange
+from replical.errors import BadTable
 from replical.lab.columns import (
     BlockIds,
     Column,
@@ -39,8 +38,7 @@ from replical.lab.columns import (
     score_of,
     values_of,
 )
-from replical.lab.pool import LabPool, Progress, is_sharded, pool_fingerprint
-from replical.lab.shards import read_shards
+from replical.lab.pool import LabPool, Progress, pool_fingerprint
 
 
 def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: Progress | None = None) -> LabPool:
@@ -49,8 +47,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     Parameters
     ----------
     source
-        A path, a data frame, a mapping of names to arrays, or anything that speaks Arrow; or a folder of shards, of which
-        little is read before it is needed.
+        A path, a data frame, a mapping of names to arrays, or anything that speaks Arrow.
     recipe
         The class and the columns it needs, from a protocol.
     id_column
@@ -85,8 +82,6 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     >>> pool.ids, pool.items.tolist()
     (('a', 'b'), [1.5, 0.5])
     """
-    if is_sharded(source):
-        return read_shards(Path(source), recipe)
     predictions, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
     wanted = (id_column, *recipe.columns)
     with open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
@@ -132,7 +127,7 @@ class _PoolReader:
         if self._table.rows is None:
             rows, order = self._read_by_rows()
         else:
-            self._check_fits(self._table.rows)
+            check_room(self._table.rows, len(self._recipe.columns), len(self._recipe.C.labels))
             ids: list[str] = []
             for block in self._table.blocks([self._id]):
                 ids += ids_of(block.columns[self._id], self._id, self._name, block.start)
@@ -164,19 +159,13 @@ class _PoolReader:
         parts: list[PackedRows] = []
         for number, block in enumerate(self._table.blocks([self._id, *columns]), start=1):
             ids += ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
-            self._check_fits(len(ids))
+            check_room(len(ids), len(columns), len(labels))
             part = PackedRows.blank(block.rows, len(columns), labels=len(labels))
             part.write_columns(slice(0, block.rows), 0, self._codes(block, ids))
             parts.append(part)
             self._progress(min(number, self._table.pieces), 2 * self._table.pieces)
         order = self._sort(ids)
         return PackedRows.stack(parts), order
-
-    def _check_fits(self, rows: int) -> None:
-        try:
-            check_room(rows, len(self._recipe.columns), len(self._recipe.C.labels))
-        except ValueOutOfRange as error:
-            raise ValueOutOfRange(f"{error}, or write the table as shards with replical data shard") from error
 
     def _codes(self, block: ColumnBlock, ids: list[str]) -> list[Column]:
         labels, seen = self._recipe.C.labels, BlockIds(ids, block.start, self._name)

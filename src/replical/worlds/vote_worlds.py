@@ -21,7 +21,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.randomness import PrivateRandomness
@@ -292,7 +291,7 @@ class VoteLabels:
     @cached_property
     def _law(self) -> Numbers:
         """Of every item at once: a label at a time would take longer."""
-        if not isinstance(self._items, PackedRows | ShardedRows):
+        if not isinstance(self._items, PackedRows):
             return self._world.law(self._items)
         return np.concatenate([self._world.law(codes) for _, codes in self._items.blocks(_CODES)])
 

@@ -32,10 +32,7 @@ def test_files_that_are_no_tables(tmp_path, suffix):
     folder.mkdir()
     assert refused(missing) == f"there is no file {missing}"
     assert refused(empty).startswith(f"cannot read the table {empty}: ")
-    assert (
-        refused(folder)
-        == f"{folder} is a folder without shards: a pool is a table, or a folder made by replical data shard"
-    )
+    assert refused(folder) == f"{folder} is a folder, and a table is a file that ends in .parquet, .csv"
     nothing = write({name: column[:0] for name, column in GOOD.items()}, tmp_path / f"nothing{suffix}")
     if suffix != ".csv":  # a header alone has no types
         nothing = write(pa.table(GOOD).slice(0, 0), nothing)
@@ -98,7 +95,7 @@ def test_a_table_that_is_too_large_is_refused_at_once_with_what_would_fit(tmp_pa
     path, looked = write(MANY, tmp_path / f"pool{suffix}"), []
     words = (
         "the packed predictions of 2 hypotheses on 3,000 items need 0.0 MiB, more than 0.0 MiB: use a smaller class or pool "
-        "(1,000 of the items would fit), or write the table as shards with replical data shard"
+        "(1,000 of the items would fit)"
     )
     with mock.patch.object(memory, "MOST", 8000), mock.patch.object(columns, "_BYTES", (2**12, 2**12)):
         said = refused(path, progress=lambda done, total: looked.append(done))

@@ -66,27 +66,8 @@ def test_messages_cost_what_they_must(model, pieces):
         assert model.seconds(pieces, workers, *costly(model)) > model.seconds(pieces, workers)
 
 
-def test_what_only_one_worker_holds_waits_for_it(model):
-    here = [model.Piece(1.0, worker=0)] * 4
-    assert model.seconds(here, 4) == 4.0
-    assert model.seconds([model.Piece(1.0)] * 4, 4) == 1.0
-
-
 def test_an_audit_is_dealt_whole(model):
     for pairs, each, workers in ((1, 0.1, 5), (4000, 0.2, 100), (4000, 0.001, 3), (37, 5.0, 8)):
         sizes = model.dealt(pairs, each, workers)
         assert sum(sizes) == pairs
         assert 1 <= min(sizes) <= max(sizes) <= 50
-
-
-def test_a_look_at_shards_reads_each_once(model):
-    table = model.Sharded(candidates=800, items=1600, shards=10, passes=[0.5])
-    for workers in (1, 3, 10, 50):
-        pieces = table.look(workers, [0.5] * 10)
-        assert len(pieces) == min(workers, 10)
-        assert sum(each.seconds for each in pieces) == 5.0
-        assert sum(each.answer for each in pieces) == 200  # a bit an item
-        assert sum(each.question for each in pieces) == 200 + 100 * len(pieces)
-        assert model.seconds(pieces, workers) == max(each.seconds for each in pieces)
-    assert [each.answer for each in table.errors(3)] == [6400.0] * 3
-    assert [each.answer for each in table.row()] == [100.0]

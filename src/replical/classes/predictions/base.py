@@ -1,7 +1,7 @@
 """What every hypothesis says about every item of one pool, in the form that suits the class.
 
 `predictions_of` picks the form: thresholds are a line, stumps a line a feature, intervals and boxes cells of a grid, and
-only classes without such a structure need a packed matrix, in memory or in shards on a disk. All keep one interface and
+only classes without such a structure need a packed matrix, in memory. All keep one interface and
 agree to the bit.
 """
 
@@ -18,7 +18,6 @@ from replical.classes.intervals import Intervals
 from replical.classes.predictions.boxes import BoxPredictions
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions, check_memory
-from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.predictions.stumps import StumpPredictions
 from replical.classes.stumps import Stumps
 from replical.classes.table import PackedRows
@@ -84,8 +83,6 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     >>> predictions.codes(2).tolist(), predictions.votes(np.arange(4), np.array([1])).tolist()
     ([0, 0, 1], [[2, 2]])
     """
-    if isinstance(items, ShardedRows):
-        return items.predictions
     check_memory(C, len(items))
     if isinstance(C, Thresholds):
         return LinePredictions(C, items)

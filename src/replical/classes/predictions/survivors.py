@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, Indices
 from replical.classes.predictions.base import Predictions
 from replical.classes.predictions.packed import PackedNearness, PackedPredictions
-from replical.classes.predictions.sharded import ShardedPredictions
 from replical.core import bits
-
-Matrix = PackedPredictions | ShardedPredictions
 
 _SMALL = 2**17  # words, 1 MiB: what stays in the cache is fast as it is
 _SHRINKS = 24  # times that the matrix gets smaller, at least
@@ -24,12 +21,12 @@ _MOST_MOVED = 2**23  # bits moved at a time: 70 ms of one core if the matrix is 
 def gather_survivors(predictions: Predictions, alive: Indices, within: Indices, looked: int) -> Predictions:
     """The same predictions, in a form that answers faster about `alive` (ascending) on `within` once that pays.
 
-    Only packed predictions and those in shards change. `looked` so many bits could have been moved in the time spent looking
+    Only packed predictions change. `looked` so many bits could have been moved in the time spent looking
     at them so far: moving never costs more than looking has.
     """
     if isinstance(predictions, SurvivorPredictions):
         return predictions.narrow(alive, within, looked)
-    if not isinstance(predictions, PackedPredictions | ShardedPredictions):
+    if not isinstance(predictions, PackedPredictions):
         return predictions
     part = _gather(predictions, alive, within, looked)
     return predictions if part is None else SurvivorPredictions(predictions, part, alive, within)
@@ -41,7 +38,7 @@ class SurvivorPredictions:
     Hypotheses and items keep their numbers.
     """
 
-    def __init__(self, whole: Matrix, part: Matrix, alive: Indices, within: Indices) -> None:
+    def __init__(self, whole: PackedPredictions, part: PackedPredictions, alive: Indices, within: Indices) -> None:
         self._whole, self._part = whole, part
         self._column, self._row = (np.full(count, -1, dtype=np.int64) for count in (whole.size, whole.shape[1]))
         self._column[alive], self._row[within] = np.arange(len(alive)), np.arange(len(within))
@@ -101,10 +98,8 @@ def _holds(columns: Indices, rows: Indices) -> bool:
     return bool(columns.min(initial=0) >= 0 and rows.min(initial=0) >= 0)
 
 
-def _gather(matrix: Matrix, alive: Indices, within: Indices, looked: int) -> Matrix | None:
+def _gather(matrix: PackedPredictions, alive: Indices, within: Indices, looked: int) -> PackedPredictions | None:
     """The part of a matrix, if it is time to move it."""
-    if isinstance(matrix, ShardedPredictions):
-        return matrix.part(alive, within) if matrix.pays(len(alive), len(within)) else None
     return matrix.part(alive, within) if pays(matrix.shape, len(alive), len(within), looked) else None
 
 
