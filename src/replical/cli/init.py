@@ -30,6 +30,7 @@ from replical.cli.output import answer, number, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
+    LOSS_KEYS,
     add_features,
     all_labels,
     class_section,
@@ -148,18 +149,19 @@ def init_command(
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
     Models and labels are read from the table, everything else has a default, and it says what to type next. --set
-    takes the rare parameters: shortlist, batch, max_labels, theta, bins, step, intercept, and those of the paper's
-    learners (plan, T, k_loop, ..).
+    takes the rare parameters: shortlist, batch, max_labels, theta, bins, step, intercept, those of a loss (loss,
+    clip, grid), and those of the paper's learners (plan, T, k_loop, ..).
     """
-    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS})
+    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **LOSS_KEYS})
+    loss = _loss({key: rare.pop(key) for key in LOSS_KEYS if key in rare}, values)
     of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
     named = features_of(features)
     check_new(out, force=force)
     if pool is None and (class_spec or candidates or cuts):
         listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
-        start = _begin(*listed, values, abstain)
+        start = _Start(listed[0], ()) if loss else _begin(*listed, values, abstain)
     else:
-        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
+        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"], "--set loss": loss or None})
         start = _read_table(_table(pool), out, id_column, label_column, values, candidates, leave_out or [], abstain)
         if not as_json:
             _say_table(start)
@@ -167,7 +169,7 @@ def init_command(
     text = secrets.token_hex(16) if seed is None else seed
     epsilon, delta, rho = _share("epsilon", epsilon, 0.05), _share("delta", delta, 0.05), _share("rho", rho, 0.1)
     section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
-    labels = labels_section(start.values, weights, abstain, price)
+    labels = labels_section(start.values, weights, abstain, price, loss)
     class_recipe = recipe_of(section, labels, text)
     order, prefer = (prefer, None) if prefer is not None and prefer.suffix == ".json" else (None, prefer)
     made, sample, public_file = _public_order(order, public, start, class_recipe, id_column, instead=prefer or handicap)
@@ -236,6 +238,15 @@ def _begin(section: dict[str, Any], known: str | None, values: str | None, absta
     if text is None:
         raise BadProtocol("the flag --label-values is missing: name the labels, e.g. --label-values no,yes")
     return _Start(section, all_labels(text, known))
+
+
+def _loss(said: dict[str, Any], values: str | None) -> dict[str, Any]:
+    """What is said of a loss, in place of a list of labels."""
+    if said and "loss" not in said:
+        raise BadUsage(f"{' and '.join(said)} is about a loss: name it too, e.g. --set loss=absolute")
+    if said and values is not None:
+        raise BadUsage(f"with --set loss={said['loss']} answers are compared, not listed: leave out --label-values")
+    return said
 
 
 def _share(name: str, said: float | None, usual: float) -> float:

@@ -112,7 +112,7 @@ class _PoolReader:
         def rows() -> Iterator[tuple[int, tuple[Any, ...]]]:
             for block in self._table.blocks([self._id, *self._recipe.columns], together=True):
                 ids.extend(ids_of(block.columns.pop(self._id), self._id, self._name, block.start))
-                self._check_fits(len(ids))
+                check_room(len(ids), len(C), len(C.labels))
                 columns = [values_of(column, name, self._name) for name, column in block.columns.items()]
                 yield from enumerate(zip(*columns, strict=True), block.start)
                 if self._table.rows:
