@@ -50,6 +50,7 @@ _HOMES = {
     "ReplicableERM": "learners.paper.replicable_erm",
     "Result": "learners.result",
     "Rule": "lab.certificate.rule",
+    "Scores": "classes.scores",
     "Session": "lab.sessions.session",
     "SharedRandomness": "core.randomness",
     "Star": "classes.star",
@@ -88,6 +89,7 @@ if TYPE_CHECKING:
     from replical.classes.losses import Losses as Losses
     from replical.classes.outputs import OutputTable as OutputTable
     from replical.classes.prior import Prior as Prior
+    from replical.classes.scores import Scores as Scores
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
     from replical.classes.table import PredictionTable as PredictionTable

@@ -132,7 +132,9 @@ def test_answers_are_given_corrected_and_shown_as_they_are(command, monkeypatch)
     assert code == 3
     assert "is no number, as the loss 'absolute' needs it" in " ".join(err.split())
     with Journal("t.db") as journal:
-        session = Session(Protocol.read(Path("p.toml")), read_pool("x.csv", Protocol.read(Path("p.toml")).recipe), journal)
+        session = Session(
+            Protocol.read(Path("p.toml")), read_pool("x.csv", Protocol.read(Path("p.toml")).recipe), journal
+        )
         assert list(session.ledger.labels.values()) == ["3.5"]
         assert len(session.ledger.skipped) == 1
         item = next(iter(session.ledger.labels))
@@ -150,7 +152,9 @@ def test_batches_are_filled_in_with_answers(command):
     with batch.open(newline="") as file:
         rows = list(csv.DictReader(file))
     with batch.open("w", newline="") as file:
-        csv.writer(file).writerows([["id", "label"], *([row["id"], "?" if n == 0 else "1.0"] for n, row in enumerate(rows))])
+        csv.writer(file).writerows(
+            [["id", "label"], *([row["id"], "?" if n == 0 else "1.0"] for n, row in enumerate(rows))]
+        )
     assert command("run", "b.toml", *flags)[0] == 3
     with Journal("f.db", write=False) as journal:
         assert [event.said for event in journal.events() if event.kind == "answer"] == ["1"] * 7
@@ -196,9 +200,14 @@ def test_a_loss_is_for_a_table_and_for_handicap(command):
     for changes, wrong in (({"name": "a2", "nu": 0.1}, "a2 counts errors"), ({"nu": 0.0}, "leave out nu")):
         with pytest.raises(ReplicalError, match=wrong):
             Protocol.of(content(**changes))
-    for flags, wrong in ((["--ask", "page"], "the labelling page has a button"), (["--measure-error", "9"], "leave out measure-error")):
+    for flags, wrong in (
+        (["--ask", "page"], "the labelling page has a button"),
+        (["--measure-error", "9"], "leave out measure-error"),
+    ):
         given = [] if "--ask" in flags else ["--labels", "x.csv:price"]
-        code, _, err = command("run", "p.toml", "--pool", "x.csv", "--journal", "n.db", "--out", "n.json", *flags, *given)
+        code, _, err = command(
+            "run", "p.toml", "--pool", "x.csv", "--journal", "n.db", "--out", "n.json", *flags, *given
+        )
         assert (code, wrong in err) == (2, True), err
 
 

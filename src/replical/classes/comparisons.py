@@ -214,7 +214,16 @@ def edits(one: str, two: str) -> int:
     return distance
 
 
+def _duel(output: str, answer: str, numbers: Mapping[str, Fraction]) -> Fraction:
+    return Fraction(1, 2) if answer == TIE else Fraction(output != answer)
+
+
+PLAIN = Kind(normal=plain, cost=_exact, words="")
+TIE = "tie"
 KINDS: dict[str, Kind] = {
+    "duel": Kind(
+        normal=plain, cost=_duel, words="0 for the output that is preferred, 1 for the other, 0.5 for ties", unit=2
+    ),
     "exact": Kind(normal=_text, cost=_exact, words="1 where the text is another one", unit=1),
     "absolute": Kind(
         normal=_number, cost=_absolute, needs=("clip",), words="how far a number is off, {clip} or more costs 1"

@@ -15,14 +15,18 @@ from functools import cached_property
 from math import floor
 from typing import Any
 
-from replical.classes.base import Label, label_set
-from replical.classes.comparisons import GRID, KINDS, Kind
+from replical.classes.base import Label
+from replical.classes.comparisons import GRID, KINDS, PLAIN, Kind
 from replical.classes.own_losses import own_kind, source_of
 from replical.core.canonical import is_digest
 from replical.core.exact import fraction
 from replical.errors import BadLabel, BadProtocol, BadTable
 
-_FINEST = 10_000  # parts that a protocol may ask for: accounts have a row for each
+FINEST = 10_000  # parts that a protocol may ask for: accounts have a row for each
+
+
+# What a journal keeps of an item: the code of a label, the normal form of a gold answer, or a score for each output.
+Said = int | str | Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -80,8 +84,8 @@ class Gold:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
                 raise BadProtocol(f"{key} of the loss {name!r} must be a finite number above 0, got {value!r:.40}")
         unit = kind.unit if grid is None else grid
-        if isinstance(unit, bool) or not isinstance(unit, int) or not 1 <= unit <= _FINEST:
-            raise BadProtocol(f"grid must be a whole number from 1 to {_FINEST:,}, got {grid!r:.40}")
+        if isinstance(unit, bool) or not isinstance(unit, int) or not 1 <= unit <= FINEST:
+            raise BadProtocol(f"grid must be a whole number from 1 to {FINEST:,}, got {grid!r:.40}")
         return cls(name, tuple(sorted((key, fraction(value)) for key, value in numbers.items())), unit, source)
 
     @property
@@ -98,31 +102,36 @@ class Gold:
 
     @property
     def _kind(self) -> Kind:
-        return KINDS[self.name] if self.source is None else own_kind(self.name, self.source, self.unit)
+        return KINDS.get(self.name, PLAIN) if self.source is None else own_kind(self.name, self.source, self.unit)
 
     def normal(self, output: Any, what: str = "the output") -> str:
         """The normal form of an `output`; `BadTable` says of `what` that it is none."""
         try:
             return self._kind.normal(output)
+        except BadProtocol:
+            raise
         except ValueError as error:
             raise BadTable(f"{what} is {output!r:.80}, which is {error}, as the loss {self.name!r} needs it") from error
 
-    def read(self, answer: Any, what: str = "the answer") -> str:
+    def read(self, answer: Any, what: str = "the answer") -> Said:
         """The gold `answer` in its normal form, as a journal keeps it; `BadLabel` says of `what` that it is none."""
         try:
             return self._kind.normal(answer)
+        except BadProtocol:
+            raise
         except ValueError as error:
             raise BadLabel(f"{what} is {answer!r:.80}, which is {error}, as the loss {self.name!r} needs it") from error
 
-    def reads(self, text: str) -> bool:
+    def reads(self, said: Said) -> bool:
         """Is this an answer in its normal form?"""
         try:
-            return self.read(text) == text
+            return self.read(said) == said
         except BadLabel:
             return False
 
-    def row(self, answer: str, outputs: Sequence[str]) -> list[int]:
+    def row(self, answer: Said, outputs: Sequence[str]) -> list[int]:
         """What each of these normal `outputs` loses at a normal `answer`, in parts of 1/q, rounded to the nearest."""
+        assert isinstance(answer, str), "as it was read"
         numbers = dict(self.numbers)
         return [floor(self._kind.cost(each, answer, numbers) * self.unit + Fraction(1, 2)) for each in outputs]
 
@@ -156,17 +165,9 @@ def _unknown(name: Any) -> str:
 
 
 Answering = tuple[Label, ...] | Gold  # what may be said of an item: one of these labels, or a gold answer
-Said = int | str  # what a journal keeps of it: the code of a label, or the normal form of an answer
 
 
-def answering(section: Mapping[str, Any]) -> Answering:
-    """What the section [labels] of a protocol lets one say of an item."""
-    if "loss" not in section:
-        return label_set(section["values"])
-    return Gold.of(section["loss"], **{key: value for key, value in section.items() if key != "loss"})
-
-
-def word_of(said: Said, answers: Answering) -> Label:
+def word_of(said: Said, answers: Answering) -> Said:
     """What was said, in words."""
     return answers[said] if isinstance(answers, tuple) and isinstance(said, int) else said
 

@@ -73,7 +73,14 @@ def _normal(function: Any, name: str) -> Callable[[Any], str]:
     make = getattr(function, "normal", plain)
 
     def normal(value: Any) -> str:
-        found = make(value)
+        try:
+            found = make(value)
+        except ValueError:
+            raise
+        except Exception as error:
+            raise BadProtocol(
+                f"the normal form of the loss {name!r} fails for {value!r:.60}: {_reason(error)}"
+            ) from error
         if not isinstance(found, str):
             raise BadProtocol(
                 f"the normal form of the loss {name!r} is {found!r:.40} for {value!r:.60}, and should be a text"

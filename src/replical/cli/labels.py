@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.classes.gold import Said
+from replical.classes.comparisons import TIE
+from replical.classes.gold import Gold, Said
+from replical.classes.scores import Scores
 from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, serve_page
@@ -114,7 +116,7 @@ def _answer_from_column(session: Session, source: tuple[str, dict[str, Said]], o
         missing = [item for item in asked if item not in known]
         if missing:
             raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
-        session.answer_all({item: session.protocol.word(known[item]) for item in asked})
+        session.answer_all({item: session.wanted(item, session.protocol.word(known[item])) for item in asked})
         if time.monotonic() - last > _EVERY and session.course.latest is not None:
             last = time.monotonic()
             _progress(session, outlook)
@@ -143,7 +145,9 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     leave = "/q" if "q" in map(str, labels) or not labels else "q"  # labels come first; none is called SKIP
-    how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else "what is right"
+    judged = isinstance(session.protocol.answers, Scores) or getattr(session.protocol.answers, "name", "") == "duel"
+    free = "one of the words below what is shown" if judged else "what is right"
+    how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
     notes.print(
         f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
         markup=False,
@@ -155,6 +159,10 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         notes.print(f"\nItem {len(session.ledger.labels) + 1}{f' ({left})' if left else ''}: {item}", markup=False)
         for column, text in details([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
+        if not labels and (done := _ask_about_outputs(session, item)) is not None:
+            if not done:
+                return
+            continue
         reply = _line()
         if reply in (None, leave):
             return
@@ -167,6 +175,43 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
             notes.print(str(error), markup=False)
         if outlook is not None:
             outlook.look()
+
+
+def _ask_about_outputs(session: Session, item: str) -> bool | None:
+    """Outputs that are shown, one at a time to be scored or two to choose between; None where none are, False to leave.
+
+    Before any is shown the item may be skipped.
+    """
+    loss, outputs = session.protocol.answers, session.outputs(item)
+    duel = isinstance(loss, Gold) and loss.name == "duel"
+    if not (outputs or duel):
+        return None
+    if item not in session.ledger.labels:
+        notes.print(f"  Enter shows what is to be judged, {SKIP!r} skips the item.", markup=False)
+        if (reply := _line()) in (None, "/q"):
+            return False
+        if reply == SKIP:
+            session.skip(item)
+            return True
+    pair = session.pair(item) if duel else []
+    for number, output in enumerate(pair, start=1):
+        notes.print(f"  {number}: {output}", markup=False, soft_wrap=True)
+    if outputs:
+        notes.print(f"  {outputs[0]}", markup=False, soft_wrap=True)
+    notes.print(
+        f"  {', '.join(['1', '2', TIE] if duel else loss.scale if isinstance(loss, Scores) else ())}", markup=False
+    )
+    while (reply := _line()) not in (None, "/q"):
+        chosen = {"1": pair[0], "2": pair[-1]}.get(reply, reply) if duel else reply
+        try:
+            if duel and chosen not in (*pair, TIE):
+                raise BadLabel(f"{reply!r} is none of 1, 2 and {TIE}")
+            session.answer(item, chosen if duel else {outputs[0]: str(chosen)})
+        except BadLabel as error:
+            notes.print(str(error), markup=False)
+        else:
+            return True
+    return False
 
 
 def _are_numbers(labels: tuple[Any, ...]) -> bool:
@@ -290,8 +335,10 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
-    if page is not None or options.get("ask") == "page":
+    if page is not None or options.get("ask") in ("page", "journal"):
         _refuse_page(protocol)
+    if options.get("ask") == "file" and isinstance(protocol.answers, Scores):
+        raise BadUsage("a batch has one answer an item, and here each different output is scored: take --ask terminal")
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _label_column(labels, protocol, id_column),

@@ -16,10 +16,11 @@ from typing import Any
 from replical.classes import outputs
 from replical.classes.base import Label, is_listed
 from replical.classes.catalogue import recipe
-from replical.classes.gold import Answering, Gold, Said, answering, word_of
+from replical.classes.gold import Answering, Gold, Said, word_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
+from replical.classes.scores import answering
 from replical.core.canonical import canonical, digest_of, fingerprint
 from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
 from replical.core.memory import remembered
@@ -123,7 +124,7 @@ class Protocol:
         """The label set, in its public order; empty where answers are free."""
         return self.answers if isinstance(self.answers, tuple) else ()
 
-    def code(self, item: str, answer: Label) -> Said:
+    def code(self, item: str, answer: Said) -> Said:
         """What a journal keeps of an `answer` about an `item`; `BadLabel` is raised if it is none."""
         if isinstance(self.answers, Gold):
             return self.answers.read(answer, f"the answer of the item {item!r}")
@@ -131,7 +132,7 @@ class Protocol:
             raise BadLabel(f"{answer!r} for the item {item!r} is none of {list(self.answers)!r}")
         return self.answers.index(answer)
 
-    def word(self, said: Said) -> Label:
+    def word(self, said: Said) -> Said:
         """What was said, as the protocol spells it."""
         return word_of(said, self.answers)
 
@@ -269,6 +270,11 @@ def recipe_of(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) 
         if section.get("kind") != "table" or "cuts" in section:
             raise BadProtocol(
                 "a loss compares outputs of candidates: the class is of kind table, without cuts, where [labels] has a loss"
+            )
+        if values.name == "duel" and len(section.get("candidates", ())) != 2:
+            raise BadProtocol(
+                "a duel is between two candidates, since preferences among more may go in a circle: score outputs, e.g. "
+                'scores = "win-tie-loss" against a public reference'
             )
         return outputs.recipe(recipe(section, (0, 1), seed).columns, values)
     if not {"weights", "abstain", "price"} & set(labels):  # errors are all alike

@@ -83,7 +83,7 @@ def _check_registration(content: Mapping[str, Any]) -> None:
 
 
 def _check_labels(section: Mapping[str, Any]) -> None:
-    if "loss" in section:
+    if "loss" in section or "scores" in section:
         _check_loss(section)
         return
     for key in section:
@@ -99,11 +99,10 @@ def _check_labels(section: Mapping[str, Any]) -> None:
 
 def _check_loss(section: Mapping[str, Any]) -> None:
     """A loss takes the place of a list of labels; which numbers it needs, it says itself."""
-    for key in _LABELS:
-        if key in section:
-            raise BadProtocol(
-                f"[labels] has a loss, so answers are compared and not listed: leave out {key}, or the loss"
-            )
+    kind = "scores" if "scores" in section else "loss"
+    for key in section if kind == "scores" else _LABELS:
+        if key in section and key != kind:
+            raise BadProtocol(f"[labels] has {kind}, in place of a list of labels: leave out {key}, or {kind}")
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:

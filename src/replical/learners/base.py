@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Label
-from replical.classes.gold import loss_of
+from replical.classes.gold import Said, loss_of
 from replical.classes.losses import Losses
 from replical.core.randomness import SharedRandomness
 from replical.core.text import count
@@ -215,7 +215,7 @@ class AskTell:
         self._course, self._pool = self._begin(), pool
         losses = getattr(learner.plan, "losses", None)  # nobody's label is what candidates say that abstain
         self._allowed = pool.C.labels[: losses.labels] if isinstance(losses, Losses) else pool.C.labels
-        self._codes: dict[int, int | str] = {}
+        self._codes: dict[int, Said] = {}
 
     @property
     def open(self) -> list[int]:
@@ -246,7 +246,7 @@ class AskTell:
             self._advance()
             raise
 
-    def _code(self, row: int, label: Label) -> int | str:
+    def _code(self, row: int, label: Label) -> Said:
         if (loss := loss_of(self._pool.C)) is not None:
             return loss.read(label, f"the answer for row {row}")
         if isinstance(label, bool) or label not in self._allowed:

@@ -46,6 +46,8 @@ class Query:
         Disputed items among those looked at that need not be asked, because their labels are known.
     unlabelled
         Disputed items among those looked at that nobody can label.
+    outputs
+        Where outputs are scored: for each item the codes of those that need a score.
 
     Examples
     --------
@@ -61,6 +63,7 @@ class Query:
     survivors: int
     known: Indices = field(default_factory=lambda: _NONE)
     unlabelled: Indices = field(default_factory=lambda: _NONE)
+    outputs: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def total(self) -> int:
@@ -130,6 +133,9 @@ class Answers:
         if loss is None:
             return cls.unanimous(query, np.array(said, dtype=np.uint16), len(C.labels))
         outputs = cast(Any, items).outputs
+        for item, answer, wanted in zip(query.items.tolist(), said, query.outputs, strict=False):
+            if missing := [outputs[item][code] for code in wanted if outputs[item][code] not in answer]:
+                raise BadLabel(f"the output {missing[0]!r:.60} of the item {item} has no score")
         rows = [loss.row(answer, outputs[item]) for item, answer in zip(query.items.tolist(), said, strict=True)]
         return cls.graded(query, rows, len(C.labels))
 

@@ -17,6 +17,7 @@ from replical import (
     Pool,
     Prior,
     PrivateRandomness,
+    Scores,
     SharedRandomness,
     confirm,
     learn,
@@ -86,6 +87,43 @@ def test_with_a_gold_loss_it_is_its_twin(world, epsilon, batch, ordered, until):
     assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
 
 
+@st.composite
+def judged(draw):
+    """Outputs of a few candidates, scores of all outputs of every item, and the seed they follow from."""
+    n, items, seed = draw(st.integers(1, 5)), draw(st.integers(1, 200)), draw(st.integers(0, 2**32))
+    generator = np.random.default_rng(seed)
+    rates = draw(st.lists(st.sampled_from([0.0, 0.1, 0.5]), min_size=n, max_size=n))
+    outputs = np.array([(generator.random(items) < rate) * (1 + h % 3) for h, rate in enumerate(rates)])
+    chances = np.array([[0.8, 0.1, 0.1], [0.3, 0.4, 0.3], [0.1, 0.2, 0.7], [0.5, 0, 0.5]])
+    scores = np.array([[generator.choice(3, p=chances[each]) for each in range(4)] for _ in range(items)])
+    return outputs, scores, seed
+
+
+@pytest.mark.claim("losses")
+@given(judged(), st.sampled_from([0.3, 0.1]), st.sampled_from([1, 3]), st.booleans(), st.sampled_from([None, 60]))
+@settings(max_examples=30)
+def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered, until):
+    outputs, scores, seed = run
+    C = OutputTable([f"m{i}" for i in range(len(outputs))], loss=Scores.on({"good": 0, "fair": 0.25, "bad": 1}))
+    pool, words = Pool(C, outputs.T, PrivateRandomness.simulated("twin", seed)), ("good", "fair", "bad")
+    said = [
+        {str(each): words[score] for each, score in enumerate(row) if each in outputs[:, x]}
+        for x, row in enumerate(scores)
+    ]
+    prior = Prior.order(C, list(range(len(C)))[::-1]) if ordered else Prior()
+    made = plan("handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", prior=prior)
+    made, shared = made if until is None else made.spending(until), SharedRandomness(f"twin {seed}")
+    result = learn(learner_for(made), pool, KnownGold(pool, said), shared)
+    _, units, places = made.terms(shared)
+    S, m, asked, scanned, *_ = reference.handicap(
+        outputs, pool.order.tolist(), range(len(scores)), [Fraction(int(c), UNIT) for c in units], places.tolist(),
+        Fraction(1, 10), batch=batch, first=made.favourite, until=until,
+        cost=lambda said, x: (Fraction(0), Fraction(1, 4), Fraction(1))[scores[x][said]],
+    )  # fmt: skip
+    assert result.survivors.indices.tolist() == S
+    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
+
+
 @pytest.mark.claim("losses")
 @given(worlds())
 @settings(max_examples=10)
@@ -122,6 +160,11 @@ def test_numbers_lose_what_they_are_off_up_to_the_clip(one, two):
     off = min(abs(Fraction(one) - Fraction(two)) / 10, Fraction(1))
     assert row("absolute", one, str(two), clip=10) == rounded(off, 1000)
     assert row("squared", str(one), two, clip=10) == rounded(off**2, 1000)
+
+
+@given(st.sampled_from("ab"), st.sampled_from(["a", "b", "tie"]))
+def test_the_loser_of_a_duel_loses_all_and_a_tie_costs_half(output, preferred):
+    assert row("duel", output, preferred) == (Fraction(1, 2) if preferred == "tie" else output != preferred)
 
 
 @given(SETS, SETS)

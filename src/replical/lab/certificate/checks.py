@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from replical.classes.base import size_of
+from replical.classes.scores import Scores
 from replical.core.ranges import MOST_RANGES, NotNamed, digest_of_set, indices_of, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, ReplicalError
@@ -258,12 +259,16 @@ def check_summary(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Do labels, skips and rounds add up, within pool and budget?"""
-    labels, rounds, items = body["labels"], body["rounds"], body["pool"]["items"]
+    labels, rounds, items, C = body["labels"], body["rounds"], body["pool"]["items"], protocol.recipe.C
     asked = sum(each["drawn"] for each in rounds)
     if labels["asked"] != asked:
         return f"{count(labels['asked'], 'label was', 'labels were')} asked, the rounds ask for {asked}"
     if labels["asked"] > labels["answered"]:
         return f"{count(labels['asked'], 'label was', 'labels were')} asked, and only {labels['answered']} answered"
+    if ("judgements" in labels) != isinstance(protocol.answers, Scores):
+        return "judgements are told where outputs are scored, and nowhere else"
+    if not labels["answered"] <= labels.get("judgements", labels["answered"]) <= labels["answered"] * size_of(C):
+        return "every item that was answered has at least one score, and at most one for each candidate"
     if labels["answered"] + labels["skipped"] > items:
         answered = count(labels["answered"], "item was", "items were")
         return f"{answered} answered and {labels['skipped']} skipped, and there are {items}"

@@ -28,6 +28,7 @@ from json.encoder import encode_basestring as spelled
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from replical.classes.gold import Said
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
 from replical.lab.journal.database import Database, Fence, make_private
@@ -47,8 +48,8 @@ class Event(NamedTuple):
         created, part, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or
         done.
     item, label, annotator
-        What it is about, the position of the label in the protocol's label set, and who said so. A gold answer stands in
-        the detail.
+        What it is about, the position of the label in the protocol's label set, and who said so. A gold answer, and
+        scores of outputs, stand in the detail.
     detail
         Whatever else belongs to this kind.
     seq, at
@@ -64,16 +65,16 @@ class Event(NamedTuple):
     at: str = ""
 
     @property
-    def said(self) -> int | str | None:
-        """What it says of its item: the code of a label, or a gold answer, which stands in the detail."""
+    def said(self) -> Said | None:
+        """What it says of its item: the code of a label; or a gold answer or scores, which stand in the detail."""
         return self.label if self.detail is None else self.detail.get("answer")
 
 
-def saying(kind: str, item: str, said: int | str | None, annotator: str | None) -> Event:
+def saying(kind: str, item: str, said: Said | None, annotator: str | None) -> Event:
     """An event of this kind in which an annotator says something of an item; None for who cannot say."""
-    if isinstance(said, str):
-        return Event(kind=kind, item=item, annotator=annotator, detail={"answer": said})
-    return Event(kind=kind, item=item, label=said, annotator=annotator)
+    if said is None or isinstance(said, int):
+        return Event(kind=kind, item=item, label=said, annotator=annotator)
+    return Event(kind=kind, item=item, annotator=annotator, detail={"answer": said})
 
 
 class Journal:
@@ -332,10 +333,10 @@ class Journal:
         values: list[Any] = (self.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
         return values
 
-    def label(self, code: int | str) -> Any:
+    def label(self, code: Said) -> Any:
         """The label with this `code` as the protocol spells it, also one that a damaged event tells; or a gold answer."""
-        if isinstance(code, str):
-            return code
+        if not isinstance(code, int):
+            return code if isinstance(code, str) else json.dumps(code, ensure_ascii=False)
         return self._labels[code] if 0 <= code < len(self._labels) else f"label {code}"
 
     def export(self, file: TextIO) -> None:

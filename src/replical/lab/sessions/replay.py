@@ -20,7 +20,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -92,8 +92,23 @@ class Replay:
 
     def open(self, query: Query) -> list[str]:
         """Ids of the items of a `query` that have no label yet."""
-        ids = self._lab.ids
-        return [ids[item] for item in query.items.tolist() if ids[item] not in self.ledger.labels]
+        ids, labels = self._lab.ids, self.ledger.labels
+        return [
+            ids[item] for item in query.items.tolist() if ids[item] not in labels or self.unscored(ids[item], query)
+        ]
+
+    def unscored(self, item: str, query: Query) -> list[str]:
+        """Where outputs are scored: those of an item of the `query` without a score, in an order of this lab's own."""
+        if not query.outputs:
+            return []
+        codes = query.outputs[query.items.tolist().index(self.places[item])]
+        outputs, scored = cast(Any, self._lab.items).outputs[self.places[item]], self.ledger.labels.get(item)
+        known = scored if isinstance(scored, Mapping) else {}
+        return self.shuffle(item, [outputs[code] for code in codes if outputs[code] not in known])
+
+    def shuffle(self, item: str, outputs: Iterable[str]) -> list[str]:
+        """Outputs of an item in an order of this lab's own."""
+        return sorted(outputs, key=lambda output: digest_of(self.private + canonical([item, output]).encode()))
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
         """The lab's items in private order, where the items `skipped` cannot be labelled."""
@@ -177,7 +192,7 @@ class Replay:
             raise BadJournal(f"{where} is about {event.item!r}, which is not in the pool")
         answers, said = self._protocol.answers, event.said
         if isinstance(answers, Gold):
-            known = said is None or (isinstance(said, str) and answers.reads(said))
+            known = said is None or answers.reads(said)
         else:
             known = said is None or (isinstance(said, int) and 0 <= said < len(answers))
         if not known:

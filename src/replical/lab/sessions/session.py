@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NotRequired, TypedDict
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NotRequired, TypedDict, cast
 
 from replical.classes.base import Label
 from replical.classes.gold import Said
+from replical.classes.scores import Scores
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.journal.journal import Event, Journal, saying
@@ -23,13 +24,17 @@ from replical.pools.query import Query
 
 
 class LabelCounts(TypedDict):
-    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so."""
+    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so.
+
+    Where outputs are scored these are items, and `judgements` counts scores.
+    """
 
     asked: int
     answered: int
     skipped: int
     corrected: int
     budget: NotRequired[int]
+    judgements: NotRequired[int]
 
 
 class Session:
@@ -114,7 +119,8 @@ class Session:
         if query is None:
             return
         self.replay.keep()
-        if self.journal.writable and self.open != self.ledger.open_items:
+        unanswered = {*self.ledger.open_items, *self.open}  # of some, outputs are scored and others are not
+        if self.journal.writable and self.open != [each for each in self.ledger.announced if each in unanswered]:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
@@ -163,6 +169,27 @@ class Session:
         query = self.course.query
         return [] if query is None else self.replay.open(query)
 
+    def outputs(self, item: str) -> list[str]:
+        """Of an open item: the outputs that need a score, in a private order; none where outputs are not scored."""
+        query = self.course.query
+        return [] if query is None else self.replay.unscored(item, query)
+
+    def wanted(self, item: str, said: Said) -> Said:
+        """Of what is `said` of an open item, what is asked for: scores of outputs that need one, none of which may lack."""
+        scores = self.protocol.code(item, said)
+        if not isinstance(scores, Mapping):
+            return said
+        outputs = self.outputs(item)
+        if missing := [output for output in outputs if output not in scores]:
+            raise BadLabel(
+                f"the output {missing[0]!r:.60} of the item {item!r} has no score: give every different output one"
+            )
+        return {output: scores[output] for output in outputs}
+
+    def pair(self, item: str) -> list[str]:
+        """All outputs of an item, in a private order."""
+        return self.replay.shuffle(item, cast(Any, self.lab.items).outputs[self.replay.places[item]])
+
     @property
     def ended(self) -> bool:
         """Has the run ended?"""
@@ -193,6 +220,8 @@ class Session:
             "skipped": len(skipped),
             "corrected": self.ledger.corrected,
         }
+        if isinstance(self.protocol.answers, Scores):
+            counts["judgements"] = sum(len(said) for said in labels.values() if isinstance(said, Mapping))
         if self.replay.budgets.choose is not None:
             counts["budget"] = self.replay.budgets.choose
         return counts
@@ -270,7 +299,7 @@ class Session:
         """
         self._record(name_events(self.protocol, self.journal, self.ledger, name))
 
-    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+    def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
 
         Raises
@@ -280,7 +309,7 @@ class Session:
         """
         self.answer_all({item: label}, annotator=annotator)
 
-    def answer_all(self, labels: dict[str, Label], *, annotator: str | None = None) -> None:
+    def answer_all(self, labels: Mapping[str, Said], *, annotator: str | None = None) -> None:
         """Give open items their `labels`, by id, all or none; `annotator` gave them.
 
         Raises
@@ -308,9 +337,11 @@ class Session:
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
+        if item in self.ledger.labels:
+            raise BadLabel(f"outputs of the item {item!r} are scored: an item is skipped before its outputs are seen")
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
-    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+    def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
         """One of several opinions on an open item. The commonest counts, once there are enough.
 
         Parameters
@@ -348,7 +379,7 @@ class Session:
             raise BadLabel(f"there is nothing to take back about the item {item!r}")
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
-    def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+    def correct(self, item: str, label: Said, *, annotator: str | None = None) -> None:
         """Give an `item` that was answered another `label`, from `annotator`; the run is replayed with it.
 
         Raises
@@ -373,8 +404,8 @@ class Session:
             self._record([Event(kind="done", detail=detail)])
 
 
-def transcript(session: Session) -> list[list[str | int]]:
+def transcript(session: Session) -> list[list[Any]]:
     """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
     labels, skipped = session.used_labels
-    entries: list[list[str | int]] = [[item, labels[item]] for item in sorted(labels)]
+    entries: list[list[Any]] = [[item, labels[item]] for item in sorted(labels)]
     return entries + [[item, "skipped"] for item in sorted(skipped)]

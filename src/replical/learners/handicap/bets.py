@@ -6,7 +6,7 @@ one part in a million from what it should be, and a member leaves only beyond th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 
@@ -18,6 +18,7 @@ from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.classes.gold import Gold
 from replical.classes.losses import Losses
+from replical.classes.scores import Scores
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, exact_values
@@ -63,6 +64,14 @@ class Observation:
         if isinstance(losses, Losses):
             told = np.array([losses.row(code) for code in told.tolist()], dtype=np.int64)
         return cls(scanned=query.scanned, items=answers.items, answers=told, unknown=none)
+
+
+def scoring(query: Query, S: VersionSpace, losses: Losses | Gold | None) -> Query:
+    """The query, where outputs are scored, with those that members of S have."""
+    if not isinstance(losses, Scores):
+        return query
+    said = [np.unique(S.predictions.codes_of_item(item, S.indices)).tolist() for item in query.items.tolist()]
+    return replace(query, outputs=tuple(map(tuple, said)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -30,7 +30,7 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
 from replical.learners.catalogue import Record
-from replical.learners.handicap.bets import Accounts, Block, Observation
+from replical.learners.handicap.bets import Accounts, Block, Observation, scoring
 from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.learners.handicap.proof import LABELLED
 from replical.learners.parameters import PARAMETERS
@@ -205,7 +205,7 @@ class Confirm:
                 break
             asked, scanned = asked + query.total, scanned + query.scanned
             query = replace(query, survivors=int(copies[S.indices].sum()))
-            answers = (yield query) if query.total else None
+            answers = (yield scoring(query, S, plan.losses)) if query.total else None
             wagers.settle(S.indices, m, o, Block.of(S, Observation.of(query, answers, plan.losses)))
             S = S.keep((S.indices == m) | ~wagers.won(S.indices))
         left = np.repeat(np.isin(others[starts], rivals), copies[others[starts]])

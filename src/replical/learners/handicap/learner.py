@@ -30,7 +30,7 @@ import numpy as np
 from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
-from replical.learners.handicap.bets import Bets, Block, Observation
+from replical.learners.handicap.bets import Bets, Block, Observation, scoring
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
 from replical.learners.result import Result
@@ -119,7 +119,7 @@ class Handicap:
             query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
             if query.scanned == 0:  # the pool is used up
                 break
-            answers = (yield query) if query.total else None
+            answers = (yield scoring(query, S, plan.losses)) if query.total else None
             asked += query.total
             observation = labels.hear(query, answers)
             block = Block.of(S, observation)
@@ -137,7 +137,7 @@ class Handicap:
             query = blocks.next(T, plan.opens(asked), idle=plan.integer("idle"))
             if query.scanned == 0:
                 break
-            answers = (yield replace(query, survivors=S.size)) if query.total else None
+            answers = (yield scoring(replace(query, survivors=S.size), T, plan.losses)) if query.total else None
             asked += query.total
             history.compare(T, labels.hear(query, answers))
         proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe)
