@@ -86,8 +86,8 @@ def _spell(number: Decimal) -> str:
     return "0" if text in ("-0", "") else text
 
 
-def _json(value: Any) -> Any:
-    """What a cell holds that is a list, or the JSON of one; numbers in it stay as they are written."""
+def from_json(value: Any) -> Any:
+    """What a cell holds that is a list, or JSON; numbers in it stay as they are written."""
     if not isinstance(value, str):
         return list(value) if isinstance(value, list | tuple) else value
     try:
@@ -102,7 +102,7 @@ def _set(value: Any) -> str:
     >>> _set('["b", "a", "b"]'), _set([])
     ('["a","b"]', '[]')
     """
-    members = _json(value)
+    members = from_json(value)
     if not isinstance(members, list) or any(
         isinstance(each, bool) or not isinstance(each, str | int) for each in members
     ):
@@ -116,7 +116,7 @@ def _box(value: Any) -> str:
     >>> _box("[0, 0, 2.50, 1]")
     '[0,0,2.5,1]'
     """
-    corners = _json(value)
+    corners = from_json(value)
     if not isinstance(corners, list) or len(corners) != 4:
         raise ValueError("no box [x0, y0, x1, y1]")
     numbers = [_decimal(each) for each in corners]

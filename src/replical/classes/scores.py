@@ -13,6 +13,7 @@ from math import lcm
 from typing import Any
 
 from replical.classes.base import label_set
+from replical.classes.comparisons import from_json
 from replical.classes.gold import FINEST, Answering, Gold, Said
 from replical.core.exact import fraction
 from replical.errors import BadLabel, BadProtocol
@@ -67,8 +68,9 @@ class Scores(Gold):
 
     def read(self, answer: Any, what: str = "the answer") -> dict[str, str]:
         """A score for each of some outputs, in their normal form, as a journal keeps it; `BadLabel` if it is none."""
+        given, answer = answer, from_json(answer)
         if not isinstance(answer, Mapping) or not answer:
-            raise BadLabel(f"{what} is {answer!r:.80}, and not a score for each different output")
+            raise BadLabel(f"{what} is {given!r:.80}, and not a score for each different output")
         said = {self.normal(output, f"an output in {what}"): str(score) for output, score in answer.items()}
         for output, score in said.items():
             if score not in self.scale:
