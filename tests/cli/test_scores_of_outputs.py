@@ -102,8 +102,8 @@ def test_a_function_scores_each_different_output_once_and_comes_to_the_same(comm
     ("told", "wrong"),
     [
         (None, "judgements are told where outputs are scored"),
-        (1, "every item that was answered has at least one score"),
-        (10**6, "every item that was answered has at least one score"),
+        (1, "every item that was asked has at least two scores"),
+        (10**6, "every item that was asked has at least two scores"),
     ],
 )
 def test_judgements_that_cannot_be_are_found_out(command, told, wrong):
@@ -114,6 +114,27 @@ def test_judgements_that_cannot_be_are_found_out(command, told, wrong):
     Path("y.json").write_text(text_of(resealed(certificate)))
     code, out, _ = command("verify", "y.json")
     assert (code, wrong in out) == (1, True)
+
+
+@pytest.mark.parametrize("most", [1, 20, 21])
+def test_a_budget_counts_judgements_and_nobody_bets_on_an_item_that_it_ends_in(command, most):
+    Path("m.toml").write_text(Protocol.of(content({"scores": "pass-fail"}, epsilon=0.05, max_labels=most)).toml())
+    code, out, err = command("run", "m.toml", "--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "m.db", "--out",
+                             "m.json", "--truths", "0")  # fmt: skip
+    assert code == 0, err
+    assert f"the budget of {most} labels was spent" in " ".join(out.split())
+    body = read(Path("m.json"))["body"]
+    assert most - 3 < body["labels"]["judgements"] <= most
+    assert body["labels"]["asked"] == body["proof"]["asked"] <= most / 2
+    assert command("verify", "m.json", "--pool", "1.csv", "--journal", "m.db")[0] == 0
+    code, out, err = command("run", "m.toml", "--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "w.db", "--out",
+                             "w.json", "--truths", "0", "--until-budget", str(most))  # fmt: skip
+    assert code == 0, err
+    if most > 1:
+        assert command("lab", "confirm", "m.json", "--pool", "2.csv", "--labels", "2.csv:scores", "--journal", "c.db", "--out",
+                       "c.json", "--margin", ".01", "--max-labels", str(most))[0] == 4  # fmt: skip
+        assert read(Path("c.json"))["body"]["labels"]["judgements"] <= most
+        assert command("verify", "c.json", "--pool", "2.csv", "--journal", "c.db")[0] == 0
 
 
 def at_terminal(command, monkeypatch, text, protocol="p.toml"):

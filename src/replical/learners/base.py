@@ -106,8 +106,8 @@ class Course:
     """A conversation under way: what is asked now, and the books about what was asked before.
 
     `query` is what has to be labelled next, None when the run has ended; `asked` counts labels asked so far, those of
-    `query` included. With a `state` that an earlier course of the same learner on the same pool kept it goes on from
-    there; `ValueError` is raised if no such course keeps that.
+    `query` included, and `judged` scores where outputs are scored. With a `state` that an earlier course of the same
+    learner on the same pool kept it goes on from there; `ValueError` is raised if no such course keeps that.
     """
 
     def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness, state: State | None = None) -> None:
@@ -122,7 +122,8 @@ class Course:
         )
         self._rounds: list[Round] = []
         self._result: Result | None = None
-        self.asked = 0 if state is None else int(check_array(state.get("course", np.zeros(0)), (), np.int64))
+        kept = np.zeros(2, dtype=np.int64) if state is None else state.get("course", np.zeros(0))
+        self.asked, self.judged = check_array(kept, (2,), np.int64).tolist()
         self.query: Query | None = None
         self._advance(None)
 
@@ -132,7 +133,8 @@ class Course:
         state = None if self.query is None or self._memory.snapshot is None else self._memory.snapshot()
         if state is None or self.query is None:
             return None
-        return {**state, "course": np.array(self.asked - self.query.total, dtype=np.int64)}
+        before = [self.asked - self.query.total, self.judged - self.query.judgements]
+        return {**state, "course": np.array(before, dtype=np.int64)}
 
     @property
     def latest(self) -> Round | None:
@@ -163,7 +165,7 @@ class Course:
             self.query, self._result = None, stop.value
             return
         self._rounds.append(_round(self.query))
-        self.asked += self.query.total
+        self.asked, self.judged = self.asked + self.query.total, self.judged + self.query.judgements
         _check_budget(self._plan, self.asked)
 
 

@@ -70,6 +70,11 @@ class Query:
         """How many labels this asks for."""
         return total(self.counts)
 
+    @cached_property
+    def judgements(self) -> int:
+        """The same, where outputs are scored a label for each of them."""
+        return sum(map(len, self.outputs)) if self.outputs else self.total
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answers:

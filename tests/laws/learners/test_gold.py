@@ -100,9 +100,9 @@ def judged(draw):
 
 
 @pytest.mark.claim("losses")
-@given(judged(), st.sampled_from([0.3, 0.1]), st.sampled_from([1, 3]), st.booleans(), st.sampled_from([None, 60]))
+@given(judged(), st.sampled_from([0.3, 0.1]), st.sampled_from([1, 3]), st.booleans())
 @settings(max_examples=30)
-def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered, until):
+def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered):
     outputs, scores, seed = run
     C = OutputTable([f"m{i}" for i in range(len(outputs))], loss=Scores.on({"good": 0, "fair": 0.25, "bad": 1}))
     pool, words = Pool(C, outputs.T, PrivateRandomness.simulated("twin", seed)), ("good", "fair", "bad")
@@ -112,12 +112,12 @@ def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered, until):
     ]
     prior = Prior.order(C, list(range(len(C)))[::-1]) if ordered else Prior()
     made = plan("handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", prior=prior)
-    made, shared = made if until is None else made.spending(until), SharedRandomness(f"twin {seed}")
+    shared = SharedRandomness(f"twin {seed}")
     result = learn(learner_for(made), pool, KnownGold(pool, said), shared)
     _, units, places = made.terms(shared)
     S, m, asked, scanned, *_ = reference.handicap(
         outputs, pool.order.tolist(), range(len(scores)), [Fraction(int(c), UNIT) for c in units], places.tolist(),
-        Fraction(1, 10), batch=batch, first=made.favourite, until=until,
+        Fraction(1, 10), batch=batch, first=made.favourite,
         cost=lambda said, x: (Fraction(0), Fraction(1, 4), Fraction(1))[scores[x][said]],
     )  # fmt: skip
     assert result.survivors.indices.tolist() == S

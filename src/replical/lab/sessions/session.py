@@ -221,7 +221,7 @@ class Session:
             "corrected": self.ledger.corrected,
         }
         if isinstance(self.protocol.answers, Scores):
-            counts["judgements"] = sum(len(said) for said in labels.values() if isinstance(said, Mapping))
+            counts["judgements"] = self.course.judged
         if self.replay.budgets.choose is not None:
             counts["budget"] = self.replay.budgets.choose
         return counts

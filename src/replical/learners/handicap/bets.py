@@ -21,8 +21,9 @@ from replical.classes.losses import Losses
 from replical.classes.scores import Scores
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
-from replical.learners.handicap.plan import STAKES, exact_values
+from replical.learners.handicap.plan import STAKES, BettingPlan, exact_values
 from replical.pools.query import Answers, Query
+from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
 Floats = NDArray[np.float64]
@@ -66,12 +67,23 @@ class Observation:
         return cls(scanned=query.scanned, items=answers.items, answers=told, unknown=none)
 
 
-def scoring(query: Query, S: VersionSpace, losses: Losses | Gold | None) -> Query:
-    """The query, where outputs are scored, with those that members of S have."""
-    if not isinstance(losses, Scores):
+def next_query(
+    blocks: Blocks, S: VersionSpace, plan: BettingPlan, judged: int, V: VersionSpace | None = None
+) -> Query | None:
+    """The next block, of which outputs that members of S have are scored, if any are; None where pool or budget end.
+
+    A budget that ends inside a block ends before it: nobody bets on what was not asked.
+    """
+    place = blocks.place
+    query = blocks.next(S, plan.opens(judged), idle=plan.integer("idle"), V=V)
+    if isinstance(plan.losses, Scores):
+        said = (np.unique(S.predictions.codes_of_item(item, S.indices)).tolist() for item in query.items.tolist())
+        query = replace(query, outputs=tuple(map(tuple, said)))
+    if query.scanned and plan.affords(judged, query):
         return query
-    said = [np.unique(S.predictions.codes_of_item(item, S.indices)).tolist() for item in query.items.tolist()]
-    return replace(query, outputs=tuple(map(tuple, said)))
+    if place is not None:
+        blocks.go_to(place)
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

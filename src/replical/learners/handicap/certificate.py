@@ -277,7 +277,12 @@ def _counts(claim: Claim) -> str | None:
     if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
         return "items are asked although one is left"
     goes_on = several or (alone and part["tolerance"] > up(FINEST))
-    if goes_on and plan.opens(part["asked"]) > 0 and part["scanned"] < items:
+    spent, dearest = (
+        body["labels"].get("judgements"),
+        plan.batch * len(plan.candidates),
+    )  # of a batch, judgements at most
+    opens = plan.opens(part["asked"] if spent is None else spent + dearest - 1)
+    if goes_on and opens > 0 and part["scanned"] < items:
         left = "several survive" if several else "there is more to prove"
         return f"{left}, and yet the run ended before pool and budget were used up"
     return None

@@ -30,7 +30,7 @@ import numpy as np
 from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
-from replical.learners.handicap.bets import Bets, Block, Observation, scoring
+from replical.learners.handicap.bets import Bets, Block, Observation, next_query
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
 from replical.learners.result import Result
@@ -100,27 +100,27 @@ class Handicap:
         members, c, places = plan.terms(shared)
         S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
         bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
-        m, asked, place = bets.lead(None, 0), 0, blocks.place
+        m, asked, judged, place = bets.lead(None, 0), 0, 0, blocks.place
 
         def snapshot() -> State | None:
             """What another run needs to go on from here, and to ask the present query again."""
             if place is None:
                 return None
-            counts = {"m": m, "asked": asked, "at": place[0], "unlabelled": place[1]}
+            counts = {"m": m, "asked": asked, "judged": judged, "at": place[0], "unlabelled": place[1]}
             kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
             arrays = {"S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
             return kept | {name: array.copy() for name, array in arrays.items()}
 
         if memory.state is not None:
-            S, m, asked = _restore(memory.state, S, bets, history, labels, blocks)
+            S, m, asked, judged = _restore(memory.state, S, bets, history, labels, blocks)
         memory.snapshot = snapshot
-        while S.size > 1 and plan.opens(asked):
+        while S.size > 1 and plan.opens(judged):
             place = blocks.place
-            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
-            if query.scanned == 0:  # the pool is used up
+            query = next_query(blocks, S, plan, judged, labels.V)
+            if query is None:
                 break
-            answers = (yield scoring(query, S, plan.losses)) if query.total else None
-            asked += query.total
+            answers = (yield query) if query.total else None
+            asked, judged = asked + query.total, judged + query.judgements
             observation = labels.hear(query, answers)
             block = Block.of(S, observation)
             bets.settle(m, block)
@@ -132,15 +132,28 @@ class Handicap:
             bets.keep(stays)
             history.keep(stays)
             m = bets.lead(m, plan.patience(int(S.indices[m])))
-        while history.sharpens and plan.opens(asked):
+        while history.sharpens and plan.opens(judged):
             T, place = history.rivals(), blocks.place
-            query = blocks.next(T, plan.opens(asked), idle=plan.integer("idle"))
-            if query.scanned == 0:
+            query = next_query(blocks, T, plan, judged)
+            if query is None:
                 break
-            answers = (yield scoring(replace(query, survivors=S.size), T, plan.losses)) if query.total else None
-            asked += query.total
+            answers = (yield replace(query, survivors=S.size)) if query.total else None
+            asked, judged = asked + query.total, judged + query.judgements
             history.compare(T, labels.hear(query, answers))
-        proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe)
+        spent = not plan.opens(judged) or bool(blocks.left)
+        proof = conclude(
+            plan,
+            S,
+            m,
+            bets,
+            history,
+            units=c,
+            asked=asked,
+            judged=judged,
+            spent=spent,
+            blocks=blocks,
+            describe=pool.C.describe,
+        )
         return Result(
             hypothesis=int(S.indices[m]),
             unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),
@@ -152,12 +165,11 @@ class Handicap:
 
 def _restore(
     kept: State, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
-) -> tuple[VersionSpace, int, int]:
-    """S, the favourite and the labels asked when all this was kept; `ValueError` if nobody can have kept it."""
+) -> tuple[VersionSpace, int, int, int]:
+    """S, the favourite, labels asked and judgements when all this was kept; `ValueError` if nobody can have kept it."""
     try:
-        m, asked, at, unlabelled = (
-            int(check_array(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled")
-        )
+        names = ("m", "asked", "judged", "at", "unlabelled")
+        m, asked, judged, at, unlabelled = (int(check_array(kept[name], (), np.int64)) for name in names)
         mask = marked(whole, kept["S"])
         if not 0 <= m < len(kept["S"]) or asked < 0:
             raise ValueError("no favourite of these survivors")
@@ -167,7 +179,7 @@ def _restore(
         blocks.go_to((at, unlabelled))
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(f"not what a run keeps: {error}") from error
-    return whole.keep(mask), m, asked
+    return whole.keep(mask), m, asked, judged
 
 
 def marked(V: VersionSpace, members: Indices) -> Mask:

@@ -28,6 +28,7 @@ from replical.learners.handicap.handicaps import (
 )
 from replical.learners.plan import Choice, Cost, Number, Plan, Rounds, Setting, Task, scanning_labels
 from replical.pools.pool import AnyPool
+from replical.pools.query import Query
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
 _SLACK = Fraction(
@@ -96,6 +97,10 @@ class BettingPlan(Plan):
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
         return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
+
+    def affords(self, judged: int, query: Query) -> bool:
+        """Is the budget enough for a `query` after so many judgements? A batch is asked whole, or not at all."""
+        return not query.judgements or self.opens(judged + query.judgements - 1) > 0
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
         """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""

@@ -333,10 +333,15 @@ def conclude(
     *,
     units: Indices,
     asked: int,
+    judged: int,
+    spent: bool,
     blocks: Blocks,
     describe: Callable[[int], str],
 ) -> HandicapProof:
-    """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all."""
+    """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all.
+
+    Labels were `asked` for on so many items, with so many judgements (`judged`); was the budget `spent`?
+    """
     beta, h = float(plan["beta"]), int(S.indices[m])
     shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
     certified = S.size == 1 and shown
@@ -351,7 +356,7 @@ def conclude(
         asked=asked,
         scanned=history.scanned,
         skipped=blocks.unlabelled,
-        labels_left=None if items is None else ceil(items * asked / max(history.scanned, 1)),
+        labels_left=None if items is None else ceil(items * judged / max(history.scanned, 1)),
         items_left=items,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
@@ -363,7 +368,7 @@ def conclude(
         return proof
     alike = copies(S, m, bets.c)
     names = listing([describe(each) for each in alike[:_NAMED].tolist()], len(alike))
-    return replace(proof, verdict=_verdict(plan, proof, left=blocks.left, alike=len(alike), names=names))
+    return replace(proof, verdict=_verdict(plan, proof, spent=spent, left=blocks.left, alike=len(alike), names=names))
 
 
 def copies(S: VersionSpace, m: int, c: Indices) -> Indices:
@@ -407,7 +412,9 @@ def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int |
     return ceil(most / unit) * unit
 
 
-def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None, alike: int, names: str) -> Verdict:
+def _verdict(
+    plan: HandicapPlan, proof: HandicapProof, *, spent: bool, left: int | None, alike: int, names: str
+) -> Verdict:
     """Why the answer is not proven, and what would help; `left` items were not looked at.
 
     So many survivors are `alike`, as nothing tells them apart; these are their `names`.
@@ -415,7 +422,6 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None, alik
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    spent = plan.budget is not None and proof.asked >= plan.budget
     end = f"the budget of {plan.budget} labels was spent" if spent else "the pool was used up"
     ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
     if left is not None and proof.items_left is not None and proof.items_left > left:
