@@ -6,12 +6,15 @@ pool size labs run with each of the strings "one learner/SET/0", "one learner/SE
 
 - `handicap`, with a public order (fewest errors on 100 public items first, ties by name) and with exponentials from the
   string. The public items are drawn anew for every string, from the same population and independently of all labs;
-- `argmax`: the model with the fewest errors on as many labels as handicap took. Only items on which models differ are
-  labelled, as others cannot tell who is best; ties go to the first in the shared order;
+- `usual`: the model with the fewest errors on as many labels as handicap took and the public ones together
+  (`replical.worlds.baseline.usual_way`, as in the README and the demo);
 - `public-first`: the first of the public order, without a label of a lab's own.
 
-Where the best model makes no error handicap is tried with nu = 0 besides. Of handicap three labs run with a string, up to
-20,000 items: what do two and three of them know together? Pools that grow are read off the pools of 20,000 items, which
+All three are tried a second time with public items from *elsewhere*: items with one of the first half of the labels are
+nine times as frequent among them as they should be.
+
+Where the best model makes no error handicap is tried with nu = 0 besides. Of handicap three labs run with a string:
+what do two and three of them know together? Pools that grow are read off the pools of 20,000 items, which
 are scanned in one order: a lab that stopped within the first n items would have stopped with n items.
 
     python benchmarks/choosing.py [--quick] [--workers W] [--sets SET ..] [--out DIR] [--record]
@@ -48,7 +51,7 @@ from typing import Any
 
 import numpy as np
 from choosing_tables import figure, tables
-from model_sets import SETS, ModelSet, make
+from model_sets import GENERATED, SETS, ModelSet, make
 from numpy.typing import NDArray
 
 from replical import PredictionTable, Prior, PrivateRandomness, SharedRandomness, World, plan
@@ -60,12 +63,14 @@ from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import Accounts, tolerance_of, up
 from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
+from replical.worlds.baseline import usual_way
 from replical.worlds.world import Population
 
 HISTORY = Path(__file__).parent / "history" / "choosing"
 SEED = "one learner"  # chosen once: string number s of a set is SEED/SET/s
-STRINGS = {500: 40, 2_000: 40, 20_000: 40, 100_000: 10}  # by items in a pool
-THREE_LABS = 20_000  # pools up to which there is a third lab
+STRINGS = {500: 20, 2_000: 20, 20_000: 8}  # by items in a pool
+LARGEST = max(STRINGS)
+OFTEN = 9  # how much more frequent half of the labels are among public items from elsewhere
 GROWN = {first: [round(first * 1.5**times) for times in range(5)] for first in (500, 2_000)}
 EPSILON, DELTA, RHO = 0.05, 0.05, 0.1
 COMMON = {"epsilon": EPSILON, "delta": DELTA}
@@ -99,10 +104,13 @@ WAYS = (
     Way("handicap", "public"),
     Way("handicap", "random"),
     Way("handicap, nu = 0", "public", "handicap", RHO_NU, noiseless=True),
-    Way("argmax", "public"),
+    Way("usual", "public"),
     Way("public-first", "public"),
+    Way("handicap", "elsewhere"),
+    Way("usual", "elsewhere"),
+    Way("public-first", "elsewhere"),
 )
-FREE = ("argmax", "public-first")  # no learners: they ask for nothing by themselves
+FREE = ("usual", "public-first")  # no learners: they ask for nothing by themselves
 
 
 @dataclass(frozen=True)
@@ -143,6 +151,7 @@ class Labs:
     models: ModelSet
     items: int
     ways: tuple[Way, ...] = WAYS
+    seed: str = SEED
 
     @cached_property
     def population(self) -> Population:
@@ -155,27 +164,25 @@ class Labs:
         return list(self.runs(string))
 
     def runs(self, string: int) -> Iterator[Run]:
-        labels: dict[str, int] = {}
+        labels: dict[tuple[str, str], int] = {}
         for way in self.ways:
             if way.noiseless and self.models.errors.min() > 0:
                 continue
-            prior = self.public_order(string) if way.order == "public" else UNIFORM
             if way.method in FREE:
-                yield from self.simple(way, prior, string, labels)
-            else:
-                for run in self.learnt(way, prior, string):
-                    if way.key == ("handicap", "public"):
-                        labels[run.lab] = run.labels
-                    yield run
+                yield from self.simple(way, string, labels)
+                continue
+            prior = UNIFORM if way.order == "random" else self.public_order(string, way.order)
+            for run in self.learnt(way, prior, string):
+                if way.method == "handicap":
+                    labels[run.lab, run.order] = run.labels
+                yield run
 
-    def simple(self, way: Way, prior: Prior, string: int, labels: dict[str, int]) -> Iterator[Run]:
-        """Both labs without a learner; argmax has as many `labels` as each lab took."""
-        places = prior.order_of(self.shared(string), "order", n=len(self.models.candidates))
+    def simple(self, way: Way, string: int, labels: dict[tuple[str, str], int]) -> Iterator[Run]:
+        """Both labs without a learner; the usual way has as many `labels` as each lab took with the same public items."""
+        errors = self.public_errors(string, way.order)
         for lab in "AB":
-            h, n = int(places[0]), 0
-            if way.method == "argmax":
-                n = labels[lab]
-                h = self.best(n, places, string, lab)
+            n = labels[lab, way.order] if way.method == "usual" else 0
+            h = self.best(n, errors, string, lab)
             yield Run(way.method, way.order, string, h, n, self.excess(h), lab=lab)
 
     def learnt(self, way: Way, prior: Prior, string: int) -> Iterator[Run]:
@@ -185,7 +192,7 @@ class Labs:
         ideal = self.ideal(made, shared)
         ours = isinstance(made, HandicapPlan)
         common, counts = np.arange(len(self.models.candidates)), []
-        for lab in "ABC" if ours and self.items <= THREE_LABS else "AB":
+        for lab in "ABC" if ours else "AB":
             found = self.lab(made, string, lab)
             h, about = found.V.first(shared, prior) if way.id == "a2" else found.hypothesis, {}
             if ours:
@@ -212,22 +219,27 @@ class Labs:
     def excess(self, h: int) -> float:
         return float(self.population.error(h) - self.population.nu)
 
-    def public_order(self, string: int) -> Prior:
+    def public_order(self, string: int, source: str = "public") -> Prior:
         """Fewest errors on public items first, ties by name."""
-        return Prior.by_errors(self.population.C, self.wrong(self.public_rows(string)).sum(axis=0))
+        return Prior.by_errors(self.population.C, self.public_errors(string, source))
 
-    def public_rows(self, string: int) -> NDArray[np.int64]:
+    def public_errors(self, string: int, source: str) -> NDArray[np.int64]:
+        """Of every model, on the public items."""
+        return np.asarray(self.wrong(self.public_rows(string, source)).sum(axis=0))
+
+    def public_rows(self, string: int, source: str = "public") -> NDArray[np.int64]:
         """The rows of the population that are the public items."""
-        rows = PrivateRandomness.simulated(SEED, self.models.name, string, "public").generator()
+        rows = PrivateRandomness.simulated(self.seed, self.models.name, string, "public").generator()
+        if source == "elsewhere":
+            weights = np.where(2 * self.models.truth < self.models.labels, float(OFTEN), 1.0)
+            return rows.choice(len(self.models.truth), size=PUBLIC, p=weights / weights.sum())
         return rows.integers(len(self.models.truth), size=PUBLIC)
 
-    def best(self, labels: int, places: NDArray[np.int64], string: int, name: str) -> int:
-        """The best on the first items on which models differ; of equally good ones the first in the order."""
-        rows = self.rows(string, name)
-        says = self.models.predictions[rows]
-        differ = (says != says[:, :1]).any(axis=1)
-        losses = self.wrong(rows[differ][:labels]).sum(axis=0)
-        return int(places[np.argmin(losses[places])])
+    def best(self, labels: int, public: NDArray[np.int64], string: int, name: str) -> int:
+        """The usual way, with so many labels of the lab's own beside the public ones."""
+        private = PrivateRandomness.simulated(*self.private(string, name))
+        pool = self.population.pool(self.items, private)
+        return usual_way(pool, self.population.labels(pool, private), labels, public)
 
     def wrong(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         return np.asarray(self.models.predictions[rows] != self.models.truth[rows, None])
@@ -243,7 +255,7 @@ class Labs:
         return np.asarray(pool.ids[pool.order])
 
     def shared(self, string: int) -> SharedRandomness:
-        return SharedRandomness(f"{SEED}/{self.models.name}/{string}")
+        return SharedRandomness(f"{self.seed}/{self.models.name}/{string}")
 
     def private(self, string: int, name: str) -> tuple[str | int, ...]:
         return (self.shared(string).seed, self.items, name)
@@ -294,6 +306,7 @@ def figures(runs: list[Run]) -> dict[str, Any]:
         "labels_mean": sum(labels) / len(labels),
         "labels_median": median(labels),
         "excess_mean": sum(excess) / len(excess),
+        "excess_median": median(excess),
         "excess_99": float(np.quantile(excess, 0.99, method="inverted_cdf")),
         "excess_max": max(excess),
         "excess_above_epsilon": sum(each > EPSILON for each in excess),
@@ -347,6 +360,11 @@ def totals(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         each["sets"] = len(means)
         each["labels_geometric"] = geometric_mean(means) if min(means) > 0 else 0.0
     return [some for each in WAYS if (some := way(found, *each.key)) is not None]
+
+
+def generated(part: dict[str, Any]) -> bool:
+    """Has the set so many rows that a pool hardly holds one twice?"""
+    return len(models_of(part["setting"]["set"]).truth) == GENERATED
 
 
 def about(models: ModelSet) -> dict[str, Any]:
@@ -458,7 +476,7 @@ def grow(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: b
 
 def order(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: bool) -> None:
     """Measure public orders, print and write it."""
-    from choosing_orders import SIZES, Ordering, summary, table
+    from choosing_orders import FRESH, SIZES, Ordering, summary, table
 
     rows, begun = [], time.perf_counter()
     for items in SIZES:
@@ -468,7 +486,7 @@ def order(names: Iterable[str], strings: int, workers: int, out: Path, *, kept: 
                 runs += some
             say(f"{name}, {items:,} items: {time.perf_counter() - begun:.0f} s")
         rows += summary(runs, items)
-    found = {**SETTING, "commit": commit(), "sets": list(names), "strings": strings, "orders": rows}
+    found = {**SETTING, "seed": FRESH, "commit": commit(), "sets": list(names), "strings": strings, "orders": rows}
     out.mkdir(parents=True, exist_ok=True)
     for file in (out / "choosing-orders.json", *([HISTORY / "orders.json"] if kept else [])):
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
@@ -501,8 +519,9 @@ def main() -> None:
     for items, strings in sizes.items():
         parts = [part(kept / f"{name}-{items}.json", name, items, strings, given.workers) for name in names]
         sets = [{"name": each["setting"]["set"], "figures": each["figures"]} for each in parts]
-        found["pools"].append({"items": items, "strings": strings, "totals": totals(parts), "sets": sets})
-        if items == THREE_LABS:
+        pool = {"items": items, "strings": strings, "totals": totals(parts), "sets": sets}
+        found["pools"].append(pool | {"generated": totals([each for each in parts if generated(each)])})
+        if items == LARGEST:
             found["growth"] = growth(parts)
         path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
         path.with_suffix(".md").write_text(tables(found), encoding="utf-8")

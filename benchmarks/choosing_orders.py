@@ -18,15 +18,16 @@ from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from choosing import PUBLIC, RHO, SEED, Labs, ModelSet, Run, Way, figures
+from choosing import PUBLIC, RHO, Labs, ModelSet, Run, Way, figures
 from choosing_tables import markdown, share
 from numpy.typing import NDArray
 
 from replical import Prior, PrivateRandomness
 from replical.learners.handicap.order import Inquiry, against_the_vote, by_numbers
 
+FRESH = "public orders"  # string number s of a set is FRESH/SET/s; nothing was chosen on these
 LOOKED_AT = 1_500
-SIZES = (500, 2_000)
+SIZES = (500, 2_000, 20_000)
 ORDERS = {
     "random": "public order, a random hundred",
     "active": "public order, a hundred asked actively",
@@ -46,13 +47,13 @@ class Ordering:
 
     @cached_property
     def _halves(self) -> list[NDArray[np.int64]]:
-        rows = PrivateRandomness.simulated(SEED, self.models.name, "halves").permutation(len(self.models.truth))
+        rows = PrivateRandomness.simulated(FRESH, self.models.name, "halves").permutation(len(self.models.truth))
         return [np.sort(half) for half in np.array_split(rows, 2)]
 
     @cached_property
     def labs(self) -> Labs:
         mine, rows = self.models, self._halves[1]
-        return Labs(replace(mine, predictions=mine.predictions[rows], truth=mine.truth[rows]), self.items)
+        return Labs(replace(mine, predictions=mine.predictions[rows], truth=mine.truth[rows]), self.items, seed=FRESH)
 
     def __call__(self, string: int) -> list[dict[str, Any]]:
         return list(self.runs(string))
@@ -72,7 +73,7 @@ class Ordering:
 
     def prior(self, order: str, string: int) -> tuple[Prior, int]:
         """The order, and how many public labels it took."""
-        walked = PrivateRandomness.simulated(SEED, self.models.name, string, "walk").permutation(len(self._halves[0]))
+        walked = PrivateRandomness.simulated(FRESH, self.models.name, string, "walk").permutation(len(self._halves[0]))
         rows, C = self._halves[0][walked[:LOOKED_AT]], self.labs.population.C
         said, truth = C.items(self.models.predictions[rows]), self.models.truth[rows]
         if order == "random":
@@ -98,6 +99,7 @@ def summary(runs: list[dict[str, Any]], items: int) -> list[dict[str, Any]]:
             "items": items,
             "order": order,
             "public_labels": float(np.mean([run["public_labels"] for run in some])),
+            "excess_median": float(np.median([run["excess"] for run in some])),
             "excess_list_mean": float(np.mean([run["excess_list"] for run in some])),
         }
         rows.append(told | {"labels_geometric": geometric_mean(means), "sets": len(means)})
@@ -110,25 +112,35 @@ def table(rows: list[dict[str, Any]]) -> str:
         "items",
         "order",
         "labels, geometric mean",
+        "of random's",
         "certified",
         "pairs agree",
         "excess, mean",
+        "of random's",
+        "median",
         "of the list",
         "wrong certificates",
     )
+    first = {row["items"]: row for row in rows if row["order"] == "random"}
     return markdown(
         columns,
         (
             [
                 f"{row['items']:,}",
                 ORDERS[row["order"]],
-                f"{row['labels_geometric']:.0f}",
+                *beside_random(row, first[row["items"]], "labels_geometric", ".0f"),
                 share(row["certified"], row["labs"]),
                 share(row["agreements"], row["pairs"]),
-                f"{row['excess_mean']:.4f}",
+                *beside_random(row, first[row["items"]], "excess_mean", ".4f"),
+                f"{row['excess_median']:.4f}",
                 f"{row['excess_list_mean']:.4f}",
                 f"{row['wrong_certificates']}",
             ]
             for row in rows
         ),
     )
+
+
+def beside_random(row: dict[str, Any], random: dict[str, Any], what: str, form: str) -> tuple[str, str]:
+    """A figure, and what part it is of the one with a random hundred."""
+    return f"{row[what]:{form}}", f"{row[what] / random[what]:.2f}" if random[what] else ""

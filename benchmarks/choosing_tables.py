@@ -9,10 +9,11 @@ from typing import Any
 from replical.study.pictures.style import new_figure, save, style
 
 Found = dict[str, Any]
+Cell = Callable[[Found], str]
 NAMES = {
     "handicap": "Handicap",
     "handicap, nu = 0": "Handicap, `nu = 0`",
-    "argmax": "argmax, as many labels as Handicap",
+    "usual": "usual way, as many labels",
     "public-first": "first of the public order, no labels",
 }
 BEFORE = {  # learners that went, in the record that still has them
@@ -22,7 +23,7 @@ BEFORE = {  # learners that went, in the record that still has them
     "settled-cal": "settled-cal",
     "rounded-cal": "rounded-cal",
 }
-PROVES = tuple(method for method in (*NAMES, *BEFORE) if method not in ("argmax", "public-first"))
+PROVES = tuple(method for method in (*NAMES, *BEFORE) if method not in ("usual", "public-first"))
 
 
 def share(part: int, whole: int) -> str:
@@ -50,26 +51,29 @@ def tables(found: Found) -> str:
     return "\n".join(parts)
 
 
-def page(found: Found) -> list[str]:
-    """The tables of docs/explanation/choosing.md."""
+def page(found: Found, before: Found) -> list[str]:
+    """The tables of docs/explanation/choosing.md; `before` is the record with the learners that went."""
     pools = found["pools"]
-    return [summary(pools, NAMES), together(pools), growth(found["growth"]), about_sets(found), summary(pools, BEFORE)]
+    tables = [summary(pools, NAMES), summary(pools, NAMES, part="generated"), together(pools), growth(found["growth"])]
+    return [*tables, about_sets(found), summary(before["pools"], BEFORE, CELLS_BEFORE)]
 
 
-def summary(pools: list[Found], names: dict[str, str]) -> str:
+def summary(
+    pools: list[Found], names: dict[str, str], cells: dict[str, Cell] | None = None, part: str = "totals"
+) -> str:
     """One row a way to choose and pool size, of the ways that were tried on every set."""
-    rows = []
+    rows, cells = [], CELLS if cells is None else cells
     for method, order in dict.fromkeys((each["method"], each["order"]) for pool in pools for each in pool["totals"]):
         for pool in pools:
-            for each in pool["totals"]:
+            for each in pool[part]:
                 if (
                     (each["method"], each["order"]) == (method, order)
                     and method in names
-                    and each["sets"] == most(pools)
+                    and each["sets"] == max(one["sets"] for one in pool[part])
                 ):
-                    known = [cell(each) for cell in CELLS.values()]
+                    known = [cell(each) for cell in cells.values()]
                     rows.append([names[method], words(method, order), f"{pool['items']:,}", *known])
-    return markdown(("method", "handicaps or order", "items", *CELLS), rows)
+    return markdown(("method", "handicaps or order", "items", *cells), rows)
 
 
 def about_sets(found: Found) -> str:
@@ -105,7 +109,9 @@ def most(pools: list[Found]) -> int:
 
 def words(method: str, order: str) -> str:
     """Where handicaps or the order come from."""
-    return "exponentials" if (method, order) == ("handicap", "random") else order
+    if (method, order) == ("handicap", "random"):
+        return "exponentials"
+    return "public, from elsewhere" if order == "elsewhere" else order
 
 
 def together(pools: list[Found]) -> str:
@@ -157,15 +163,22 @@ def certified_cell(each: Found) -> str:
     return share(each["certified"], each["labs"]) if each["method"] in PROVES else ""
 
 
-CELLS: dict[str, Callable[[Found], str]] = {
+CELLS: dict[str, Cell] = {
     "Pairs that agree (95% interval)": agree_cell,
     "Labs certified": certified_cell,
     "Labels a lab, typical (median)": lambda each: f"{each['labels_geometric']:,.0f} ({each['labels_median']:,.0f})",
+    "Error above the best: mean": lambda each: f"{each['excess_mean']:.4f}",
+    "median": lambda each: f"{each['excess_median']:.4f}",
+    "99%": lambda each: f"{each['excess_99']:.3f}",
+}
+CELLS_BEFORE = {
+    **dict(list(CELLS.items())[:3]),
     "Error above the best, mean (99%)": lambda each: f"{each['excess_mean']:.4f} ({each['excess_99']:.3f})",
 }
 
 TOTALS = ("method", "order", "pairs", "pairs that agree (95% interval)", "certified labs", "certified and different",
-          "wrong certificates", "labels: typical", "mean", "median", "excess: mean", "99%", "labs above ε")  # fmt: skip
+          "wrong certificates", "labels: typical", "mean", "median", "excess: mean", "median", "99%",
+          "labs above ε")  # fmt: skip
 
 
 def total_row(each: Found) -> list[str]:
@@ -179,7 +192,7 @@ def total_row(each: Found) -> list[str]:
         f"{each['certified_and_different']} of {each['certified_pairs']}" if proves else "",
         f"{each['wrong_certificates']} of {each['certified']}" if proves else "",
         *(f"{each[name]:,.0f}" for name in ("labels_geometric", "labels_mean", "labels_median")),
-        *(f"{each[name]:.4f}" for name in ("excess_mean", "excess_99")),
+        *(f"{each[name]:.4f}" for name in ("excess_mean", "excess_median", "excess_99")),
         f"{each['excess_above_epsilon']} of {each['labs']}",
     ]
 
@@ -203,7 +216,7 @@ def set_cell(each: Found) -> str:
 
 MARKS = {  # colour and marker
     "handicap": ("#111111", "o"),
-    "argmax": ("#888888", "X"),
+    "usual": ("#888888", "X"),
 }
 
 
@@ -218,14 +231,14 @@ def figure(found: Found, path: Path) -> None:
         axes = drawn.subplots(2, len(pools), sharex=True, sharey="row", squeeze=False)
         for (agree, excess), pool in zip(axes.T, pools, strict=True):
             for each in pool["totals"]:
-                if each["method"] not in MARKS:
+                if each["method"] not in MARKS or each["order"] == "elsewhere":
                     continue
                 shade, mark = MARKS[each["method"]]
                 look = {"marker": mark, "color": shade, "mfc": shade if each["order"] == "public" else "white"}
                 look["zorder"] = 3 + (each["method"] == "handicap") + 0.5 * (each["order"] == "public")
                 look["markersize"] = 7 if each["order"] == "public" else 9  # so that both are seen in one place
                 x, y = each["labels_geometric"], each["agreements"] / each["pairs"]
-                x *= 1.06 if each["method"] == "argmax" else 1  # beside Handicap, not on top of it
+                x *= 1.06 if each["method"] == "usual" else 1  # beside Handicap, not on top of it
                 bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
                 agree.errorbar(x, y, yerr=bars, elinewidth=0.9, **look)
                 if each["method"] == "handicap":

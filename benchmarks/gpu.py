@@ -32,8 +32,7 @@ from replical.core.kernels import backend, pairs
 from replical.core.kernels import torch_device as device
 from replical.core.kernels import torch_kernels as torch_pairs
 from replical.core.kernels import torch_kernels as torch_signs
-from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, tallies
+from replical.core.kernels.matrices import Columns, add_wrong, tallies
 from replical.core.kernels.signs import signs
 from replical.core.parallel import cores
 from replical.core.randomness import PrivateRandomness, SharedRandomness

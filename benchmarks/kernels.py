@@ -29,8 +29,7 @@ from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import backend
-from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, disagreement, distances_from, gather, tallies, transpose
+from replical.core.kernels.matrices import Columns, add_wrong, disagreement, distances_from, gather, tallies, transpose
 from replical.learners.planning import learner_for
 from replical.pools.query import Answers, Query
 

@@ -1,8 +1,7 @@
-"""How long a long run takes to go on, and its certificate to be checked: by replay alone, and from a snapshot.
+"""How long a long run takes to go on, and its certificate to be made and checked.
 
-One run of Settled among 20 candidates that are about equally good, so that it asks until its budget is spent; its journal is
-written as a session writes it. *replay* is the plain version: every label is heard again. Both ask about the same items, or
-this stops. Seconds are those of one core.
+One run of handicap among 20 candidates that are about equally good, so that it asks until its budget is spent; its
+journal is written as a session writes it, and every label is heard again. Seconds are those of one core.
 
     python benchmarks/resume.py [--quick] [--labels N --batch B] [--record]
 
@@ -104,15 +103,10 @@ def measured(labels: int, batch: int, folder: Path) -> dict[str, Any]:
     path, out = folder / "a.db", folder / "a.json"
     written(path, protocol, lab, truth, labels)
     row: dict[str, Any] = {"labels": labels, "batch": batch, "journal_megabytes": path.stat().st_size / 1e6}
-    with Journal(path) as journal:  # without a snapshot yet; it makes one, as the run itself would have on its way
-        clock = Clock()
-        plain = Session(protocol, lab, journal).open
-        row["resume_replay"] = clock.seconds
     with Journal(path) as journal:
         clock = Clock()
         session = Session(protocol, lab, journal)
-        row["resume_snapshot"] = clock.seconds
-        assert session.open == plain, "a snapshot must change nothing"
+        row["resume"] = clock.seconds
         clock = Clock()
         while session.open:
             session.answer_all({item: int(truth[int(item[1:])]) for item in session.open})
@@ -146,8 +140,7 @@ def main() -> None:
     names = {
         "labels": "labels",
         "batch": "batch",
-        "resume_replay": "resume: replay",
-        "resume_snapshot": "snapshot",
+        "resume": "resume",
         "end_and_certify": "end, certify",
         "verify": "verify",
         "certificate_megabytes": "certificate",

@@ -2,8 +2,9 @@
 
     python docs/figures/why.py
 
-Three labs with one text, and 60 texts, one square each. The colours follow the reader's light or dark setting; the
-picture brings its own ground, so that it can be read on a page of the other setting too.
+Two public hundreds, one like the labs' items and one from elsewhere, and three ways to choose. The colours follow the
+reader's light or dark setting; the picture brings its own ground, so that it can be read on a page of the other setting
+too. It is narrow, so that a telephone shows it large enough.
 """
 
 from __future__ import annotations
@@ -11,80 +12,75 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from replical.cli.demo import ITEMS, PUBLIC, SEED, TEXTS
-from replical.core.parallel import cores, ordered_map
-from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
-from replical.worlds.datasets import twelve_models
+from replical.cli.demo import ITEMS, PUBLIC, TEXTS, measured, trials
+from replical.worlds.baseline import WAYS, Figures
 
 OUT = Path(__file__).with_name("why.svg")
-WIDTH, HEIGHT = 860, 366
-SIDE, GAP, ACROSS = 15, 4, 20  # squares, and how many in a row
-EDGE = 14  # around everything
+WIDTH, HEIGHT, EDGE = 500, 540, 14
+LABELS, AGREE, PROVEN, EXCESS = 180, 262, 356, 376  # right edges of three columns, left edge of the last
+PER_ERROR = (WIDTH - EXCESS) / 0.125  # of a bar
+NOTES = (
+    "favourite: fewest errors on the public flights",
+    "usual way: fewest errors on these and as many of the lab's own",
+    "* than the best model: mean (typical value)",
+    f"{TEXTS} times, with new labs: {ITEMS:,} flights each, of 100,000 real",
+    "No proof? Then handicap says so, and names the models left.",
+)
 STYLE = """
 .ground { fill: #ffffff }
-text { font: 14px system-ui, sans-serif; fill: #1f2328 }
-.small { font-size: 12.5px; fill: #57606a } .head { font-weight: 600 }
-.same { fill: #0a7c5a } .other { fill: #d4d8dd } .name { font-family: ui-monospace, monospace; font-size: 13px }
-.agree { fill: #0a7c5a; font-weight: 600 } .differ { fill: #b3402a } .line { stroke: #d4d8dd }
+text { font: 16px system-ui, sans-serif; fill: #1f2328 }
+.small { font-size: 14px; fill: #57606a } .head { font-weight: 600 } .end { text-anchor: end }
+.good { fill: #0a7c5a } .bad { fill: #b3402a } .plain { fill: #8c959f } .line { stroke: #d4d8dd }
 @media (prefers-color-scheme: dark) {
   .ground { fill: #1d2425 }
-  text { fill: #e6edf3 } .small { fill: #9aa4ae } .same { fill: #35c794 } .other { fill: #3a4149 }
-  .agree { fill: #35c794 } .differ { fill: #f0907c } .line { stroke: #3a4149 }
+  text { fill: #e6edf3 } .small { fill: #9aa4ae } .good { fill: #35c794 } .bad { fill: #f0907c } .line { stroke: #3a4149 }
 }"""
 
 
 def main() -> None:
     """Run the demo's labs and draw."""
-    trial = ArgmaxComparison(world=twelve_models(ITEMS), seed=SEED, public=PUBLIC)
-    outcomes = list(ordered_map(trial, range(TEXTS), cores()))
-    labels = sum(choice.labels for outcome in outcomes for choice in outcome.handicap) / sum(
-        len(outcome.handicap) for outcome in outcomes
-    )
-    shown = next(outcome for outcome in outcomes if outcome.proven and not identical(outcome.argmax))
-    names = trial.world.C
-    rows = [
-        ("replical: handicap", "every lab proves it", "handicap"),
-        ("fewest errors on as many labels", "the usual way; nothing is proven", "argmax"),
-        ("the same, ties broken by the public order", "nothing is proven", "in_order"),
-    ]
+    alike, elsewhere = (measured(trial) for trial in trials())
     parts = [
-        text(0, 18, f"Three labs, twelve models, about {labels:.0f} labels per lab", "head"),
-        text(LEFT, 18, f"{TEXTS} times, with new labs: all three the same?", "head"),
+        text(0, 16, "Three labs choose one of twelve models", "head"),
+        *panel(34, f"The {PUBLIC} public flights are like those of the labs", alike),
+        *panel(238, "They are from elsewhere: half of them late", elsewhere),
+        *(text(0, 460 + 19 * number, words, "small") for number, words in enumerate(NOTES)),
     ]
-    for row, (title, note, way) in enumerate(rows):
-        top = 46 + 112 * row
-        parts.append(f'<line class="line" x1="0" y1="{top - 14}" x2="{WIDTH}" y2="{top - 14}"/>')
-        parts += [text(0, top + 6, title, "head"), text(0, top + 24, note, "small")]
-        for lab, choice in enumerate(getattr(shown, way)):
-            agree = "agree" if identical(getattr(shown, way)) else "differ"
-            parts.append(text(130 * lab, top + 52, f"lab {'ABC'[lab]}", "small"))
-            parts.append(text(130 * lab, top + 72, described(names, choice), f"name {agree}"))
-        parts += squares(outcomes, way, top)
     body = "\n".join(parts)
     width, height = WIDTH + 2 * EDGE, HEIGHT + 2 * EDGE
     place = f'viewBox="{-EDGE} {-EDGE} {width} {height}" width="{width}" height="{height}"'
     ground = f'<rect class="ground" x="{-EDGE}" y="{-EDGE}" width="{width}" height="{height}" rx="6"/>'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {place}>'
     OUT.write_text(f"{head}\n<style>{STYLE}\n</style>\n{ground}\n{body}\n</svg>\n", encoding="utf-8")
-    print(f"{OUT.name}: text {shown.text!r}; {labels:.1f} labels per lab")
+    for name, found in (("alike", alike), ("elsewhere", elsewhere)):
+        for way in WAYS:
+            print(f"{name}: {found[way]}")
 
 
-LEFT = WIDTH - ACROSS * (SIDE + GAP) - 46
+def panel(top: int, title: str, found: dict[str, Figures]) -> list[str]:
+    """One public hundred: a row for each way."""
+    heads = ((LABELS, "labels"), (AGREE, "agree"), (PROVEN, "proven"))
+    parts = [f'<line class="line" x1="0" y1="{top}" x2="{WIDTH}" y2="{top}"/>', text(0, top + 24, title, "head")]
+    parts += [text(x, top + 48, words, "small end") for x, words in heads]
+    parts.append(text(EXCESS, top + 48, "errs more*", "small"))
+    for number, (way, name) in enumerate(WAYS.items()):
+        parts += row(top + 78 + 44 * number, name, found[way])
+    return parts
 
 
-def described(names: object, choice: Choice) -> str:
-    return names.describe(choice.model) if choice.model is not None else "no answer"  # type: ignore[attr-defined]
-
-
-def squares(outcomes: list[Outcome], way: str, top: int) -> list[str]:
-    """One square a text, those with one answer first; their number beside them."""
-    same = sum(identical(getattr(outcome, way)) for outcome in outcomes)
-    parts = []
-    for number in range(len(outcomes)):
-        x, y = LEFT + (SIDE + GAP) * (number % ACROSS), top + (SIDE + GAP) * (number // ACROSS)
-        fill = "same" if number < same else "other"
-        parts.append(f'<rect class="{fill}" x="{x}" y="{y}" width="{SIDE}" height="{SIDE}" rx="2"/>')
-    return [*parts, text(LEFT, top + 3 * (SIDE + GAP) + 18, f"{same} of {len(outcomes)}", "head")]
+def row(y: int, name: str, of: Figures) -> list[str]:
+    """Labels a lab, how often labs agree, who proves it, and a bar for the mean error above the best."""
+    proves, bad = of.proven > 0, of.mean > 0.05
+    width = max(2.0, of.mean * PER_ERROR)
+    bar = f'<rect class="{"bad" if bad else "plain"}" x="{EXCESS}" y="{y + 8}" width="{width:.1f}" height="7"/>'
+    return [
+        text(0, y, name, "head"),
+        text(LABELS, y, f"{of.labels:.0f}", "end"),
+        text(AGREE, y, f"{of.same}/{of.texts}", "end"),
+        text(PROVEN, y, f"{of.proven}/{of.labs}" if proves else "nothing", f"end {'good' if proves else ''}"),
+        text(EXCESS, y, f"{of.mean:.3f} ({of.median:.3f})", "bad" if bad else ""),
+        bar,
+    ]
 
 
 def text(x: float, y: float, words: str, kind: str) -> str:

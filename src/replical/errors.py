@@ -71,10 +71,6 @@ class BadRegistration(ReplicalError, ValueError):
     """A file that should be a registration is none."""
 
 
-class BadSurvivors(ReplicalError, ValueError):
-    """A file that should hold survivors holds none, or those of another run."""
-
-
 class BadKey(ReplicalError, ValueError):
     """A file that should hold a key of a lab holds none, or cannot be written."""
 
@@ -144,6 +140,7 @@ RETIRED: dict[str, str] = {
     "replical release": "type replical lab release",
     "replical keys": "type replical lab keys",
     "--cluster": "leave it out, only replical paper audit and study use a cluster",
+    "--survivors": "leave it out, every certificate names its survivors",
     "--hard": "leave it out",
     "--pair": "leave it out, replical.worlds.audit.run_pair runs one pair",
     "--release-epsilon": "leave it out, replical.bounds.release.release_chance computes how likely a release is right",

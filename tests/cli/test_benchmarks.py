@@ -190,7 +190,9 @@ def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
     assert {(run.method, run.order) for run in runs} == {each.key for each in benchmark.WAYS if not each.noiseless}
     found = {(each["method"], each["order"]): each for each in benchmark.summary(runs)}
     assert all(each["pairs"] == 1 for each in found.values())
-    assert found["argmax", "public"]["labels_mean"] == found["handicap", "public"]["labels_mean"]
+    for source in ("public", "elsewhere"):
+        assert found["usual", source]["labels_mean"] == found["handicap", source]["labels_mean"]
+        assert found["public-first", source]["labels_mean"] == 0
 
 
 def test_labs_that_add_their_counts_know_more(module):
@@ -233,7 +235,7 @@ def test_the_benchmark_of_choosing_runs(script, tmp_path):
     (pool,) = found["pools"]
     for total in pool["totals"]:  # strings are fixed: no chance in it
         assert total["wrong_certificates"] == total["certified_and_different"] == 0
-        assert total["certified"] > 0 or total["method"] != "handicap" or total["order"] == "random"
+        assert total["certified"] > 0 or (total["method"], total["order"]) != ("handicap", "public")
         assert total["agreement_low"] <= total["agreements"] / total["pairs"] <= total["agreement_high"]
         assert all(each["none_common"] == each["wrong"] == 0 for each in total["together"])
     assert "wine-24, 500 items .." in done.stderr
@@ -261,7 +263,7 @@ def test_public_orders_are_measured(script, tmp_path):
     script("choosing", "--orders", "--quick", "--out", tmp_path)
     rows = read(tmp_path / "choosing-orders.json")["orders"]
     assert [(row["items"], row["order"]) for row in rows] == [
-        (items, order) for items in (500, 2000) for order in ORDERS
+        (items, order) for items in (500, 2000, 20_000) for order in ORDERS
     ]
     assert all((row["labs"], row["sets"]) == (8, 2) for row in rows)
     assert all(row["excess_list_mean"] <= row["excess_mean"] + 1e-12 for row in rows)
@@ -332,7 +334,8 @@ def test_the_page_of_choosing_shows_the_recorded_figures(module):
     pytest.importorskip("matplotlib")
     pytest.importorskip("sklearn")
     page = (ROOT / "docs" / "explanation" / "choosing.md").read_text("utf-8")
-    tables = module("choosing_tables").page(module("choosing").recorded())
+    before = read(BENCHMARKS / "history" / "choosing" / "0001.json")
+    tables = module("choosing_tables").page(module("choosing").recorded(), before)
     peers = read(BENCHMARKS / "history" / "peers" / "0001.json")
     assert peers["left_out"] == []
     for table in (*tables, module("peer_tables").together(peers)):
@@ -499,10 +502,9 @@ def test_handicap_and_confirm_are_measured_at_their_largest(script):
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_long_runs_goes_on_both_ways(script):
-    """It stops by itself if a snapshot changes what is asked, or the certificate is not valid."""
+def test_the_benchmark_of_long_runs_runs(script):
+    """It stops by itself if the certificate is not valid."""
     done = script("resume", "--quick")
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     assert [row["labels"] for row in rows] == [3000, 4000]
-    assert all(3 * row["resume_snapshot"] < row["resume_replay"] for row in rows[:1])
     assert all(row["certificate_megabytes"] < row["one_by_one_megabytes"] for row in rows)

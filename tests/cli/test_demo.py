@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from support.paths import ROOT
+
 FEWER = "import replical.cli.demo as demo; demo.TEXTS = {}; from replical.cli import run; run()"
 
 
@@ -19,27 +21,39 @@ def said(done):
     return " ".join(done.stdout.split())
 
 
-def test_demo_proves_and_says_what_cannot_be_proven():
+def test_demo_says_what_labels_buy():
     """As people run it, with a few of the texts."""
-    shown = said(done := demo(4))
-    assert "4 of 4 texts ended with every lab certified and all three labs with the identical model" in shown
-    same = int(re.search(r"agreed in (\d) of 4 cases, and could prove nothing", shown).group(1))
-    assert same < 4
-    assert "12 of 12" in shown  # labs with a proof
+    shown = said(done := demo(2))
+    assert re.search(r"times all three chose one model │ 2 of 2 │ \d of 2 │ \d of 2 │", shown)
+    assert re.search(r"Labels buy the proof: \d of 6 labs have one", shown)
+    assert re.search(r"the favourite errs 0\.\d+ more than the best, and nothing says so", shown)
     assert "replical demo --files replical-demo" in shown
-    lines = done.stderr.splitlines()  # not a terminal: lines, none of them twice
+    lines = done.stderr.splitlines()  # not a terminal: lines; two of the same, as there are two tables
     assert lines
-    assert len(set(lines)) == len(lines)
+    assert len(set(lines)) == len(lines) / 2
 
 
 @pytest.mark.slow
 def test_demo_with_all_its_texts():
-    """Sixty texts; the first line comes while they are still to be computed."""
+    """Forty texts; the first line comes while they are still to be computed. The README's picture says the same."""
     words = [sys.executable, "-m", "replical", "demo"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
         first = running.stdout.readline()
         assert running.poll() is None
         shown = " ".join((first + running.stdout.read()).split())
     assert first.startswith("Three labs choose one of 12 models")
-    assert "60 of 60 texts ended with every lab certified and all three labs with the identical model" in shown
-    assert "agreed in 1 of 60 cases, and could prove nothing" in shown
+    picture = re.findall(r">([^<]*)</text>", (ROOT / "docs" / "figures" / "why.svg").read_text("utf-8"))
+    cells = [words.replace("/", " of ") for words in picture if re.fullmatch(r"\d+/\d+", words)]
+    assert len(cells) == 8
+    assert all(cell in shown for cell in cells)
+
+
+def test_the_picture_in_words_is_the_picture():
+    """Every number of the README's alternative text stands in the picture."""
+    words = re.search(r"!\[(.*?)\]\(docs/figures/why\.svg\)", (ROOT / "README.md").read_text("utf-8"), re.DOTALL).group(
+        1
+    )
+    picture = " ".join(re.findall(r">([^<]*)</text>", (ROOT / "docs" / "figures" / "why.svg").read_text("utf-8")))
+    numbers = re.findall(r"\.?\d+(?:,\d+)?", words)
+    assert len(numbers) > 12
+    assert [number for number in numbers if number not in picture] == []

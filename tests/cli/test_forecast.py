@@ -175,7 +175,7 @@ def test_what_was_foretold_is_there_when_a_run_goes_on_and_on_other_machines(fol
     """Before the first label it is the forecast, with the labels that measure the error; the journal keeps it."""
     with Journal(folder / "a.db") as journal:
         session = session_of(folder, journal)
-        session.measure(30)
+        session.measure_error(30)
         Desk(session, outlook=Outlook(session, expected=41.6))
         assert RemoteRun(journal).ledger.left == 72
     with Journal(folder / "a.db") as journal:
@@ -185,7 +185,7 @@ def test_what_was_foretold_is_there_when_a_run_goes_on_and_on_other_machines(fol
         desk = Desk(session, outlook=Outlook(session))
         assert journal.head == before  # nothing new
         assert desk.progress()["about"] == 72
-        session.measure(50)
+        session.measure_error(50)
         assert desk.progress()["about"] is None  # it counted fewer
 
 

@@ -75,7 +75,7 @@ def test_labs_choose_by_loss_and_the_certificate_says_so(command):
                                  "--journal", f"{lab}.db", "--out", f"{lab}.json")  # fmt: skip
         assert code == 0, err
         assert "Answer: careful" in out
-        assert "Loss (1 is the costliest error): " in out
+        assert "Difference to the best model (1 is the costliest error): " in out
         assert "Certified" in out
         assert "No forecast: forecasts count errors, all alike" in err
     assert command("compare", "x.json", "z.json")[0] == 0
@@ -114,7 +114,7 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
         code, out, err = command("run", f"{name}.toml", "--pool", f"{name}.csv", "--labels", f"{name}.csv:label", "--journal",
                                  f"{name}.db", "--out", f"{name}.json", "--truths", "0")  # fmt: skip
         assert code == 0, err
-        assert "Loss (1 is the costliest error): " in out
+        assert "Difference to the best model (1 is the costliest error): " in out
 
 
 def test_the_page_of_a_certificate_says_what_predictions_cost(command):

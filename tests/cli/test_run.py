@@ -135,7 +135,7 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     assert "cannot show that most candidates share a mistake" in lab.err
     assert re.search(r"^\d+ labels?, about \d+ left; 6 hypotheses still in question$", lab.err, re.MULTILINE)
     assert lab.out.startswith(f"Answer: {lab.body()['hypothesis']['description']} (hypothesis ")
-    assert "Error: no more than the best on these labels, an estimate without a bound" in lab.out
+    assert "Difference to the best model: none on these labels, an estimate without a bound" in lab.out
     assert (
         "Not certified: the budget of 8 labels was spent before one candidate was left: the answer is one of "
         in lab.out
@@ -791,9 +791,7 @@ def test_a_run_says_what_is_proven_and_how_good_the_answer_is(lab):
     lab(*words)
     assert "Certified: this is the candidate with the smallest error plus handicap. " in lab.out
     assert "two labs are both certified and have different answers is at most 0.4.\n" in lab.out
-    assert (
-        f" interval 0 to {at_most(part['excess_upper'], 4)}; --measure-error 100 measures the error itself." in lab.out
-    )
+    assert f" interval 0 to {at_most(part['excess_upper'], 4)}; --measure-error 100 measures the error." in lab.out
     assert lab.out.count("\n") == 4
     lab(*words, "--measure-error", 30, "--html", "lab.html")
     assert re.search(

@@ -81,7 +81,7 @@ def journal(path, protocol, lab, measure=0, until_budget=0):
     if until_budget:
         session.spend(until_budget)
     if measure:
-        session.measure(measure)
+        session.measure_error(measure)
     session.skip(session.open[0])
     while session.open:
         session.answer_all({item: LABELS[TRUTH[int(item.split()[1])]] for item in session.open})

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")
 
-from replical.lab.journal.owner import registration_digest as digest_of
+from replical.lab.journal.binding import registration_digest as digest_of
 from replical.lab.registration import read, write
 from replical.lab.signatures import wrong_signer
 from support.lab import private

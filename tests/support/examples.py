@@ -59,7 +59,6 @@ def _runs(folder):
     """Two labs for each of two protocols, what they publish, and one that confirms an answer."""
     from replical import Session
     from replical.lab.certificate.file import certify, text_of
-    from replical.lab.certificate.survivors import write_survivors
     from replical.lab.confirmation import confirming
     from replical.lab.journal.journal import Journal
     from replical.lab.release import vote_of
@@ -72,7 +71,6 @@ def _runs(folder):
         with Run(folder, said, columns, f"journal-{name}", skips=1, corrects=1) as run:
             (folder / f"certificate-{name}.json").write_text(text_of(run.certificate))
             (folder / f"protocol-{name}.toml").write_text(run.protocol.toml())
-            write_survivors(run.session, folder / f"survivors-{name}.json")
             if name in "ab":
                 run.session.ledger.lab = f"lab {name}"
                 (folder / f"vote-{name}.json").write_text(text_of(vote_of(run.session)))

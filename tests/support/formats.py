@@ -192,15 +192,6 @@ def read_registration(path, folder):
     )
 
 
-def read_survivors(path, folder):
-    """With the certificate of its run, and beside that of another lab."""
-    lab, other = _lab(path)
-    own, beside = folder / f"certificate-{lab}.json", folder / f"certificate-{other}.json"
-    return all(
-        [command("verify", own, "--survivors", path, "--json"), command("compare", own, beside, "--survivors", path)]
-    )
-
-
 def read_key(path, folder):
     """As a private key, and as a public one, whichever it is."""
     from replical.lab.signatures import read_private, read_public
@@ -271,7 +262,6 @@ FORMATS = {
     "certificate": Format(kind="sealed", pattern="certificate-*.json", read=read_certificate),
     "confirmation": Format(kind="sealed", pattern="confirmation-*.json", read=read_confirmation),
     "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
-    "survivors": Format(kind="json", pattern="survivors-*.json", read=read_survivors),
     "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
     "vote": Format(kind="json", pattern="vote-*.json", read=read_vote),
     "budget": Format(kind="toml", pattern="budget-*.toml", read=read_budget),

@@ -148,7 +148,7 @@ class Run:
         if until_budget:
             session.spend(until_budget)
         if measure:
-            session.measure(measure)
+            session.measure_error(measure)
         for _ in range(skips):
             session.skip(session.open[0])
         for _ in range(corrects):

@@ -1,8 +1,8 @@
 """Runs that were registered before their first label, with a private seed that everybody knows."""
 
 from replical.lab.certificate.file import certify, seal
+from replical.lab.journal.binding import registration_digest as digest_of
 from replical.lab.journal.journal import Journal
-from replical.lab.journal.owner import registration_digest as digest_of
 from replical.lab.protocol import Protocol
 from replical.lab.registration import register, tell_beacon
 from replical.lab.sessions.session import Session

@@ -10,7 +10,7 @@ from replical.classes.recipe import Recipe
 from replical.core.canonical import fingerprint
 from replical.core.exact import ceil, fraction, ln
 from replical.learners.base import check_plan
-from replical.learners.catalogue import Bounds, Record
+from replical.learners.catalogue import Record
 from replical.learners.plan import SamplePlan
 from replical.learners.result import Result
 
@@ -57,8 +57,6 @@ LEARNER = Record(
     tight="support.toys:toy_plan",
     needs=frozenset({"rho"}),
     options=frozenset({"k_final"}),
-    parent="erm",
-    bounds=Bounds(paper=("replicable_passive", None)),
     colour="#123456",
     marker="1",
 )

@@ -151,14 +151,13 @@ def _all_pairs(
         return
     _show(figures, None if labs is None else groups, inputs, seconds)
     for each in ready.broken:
-        prose.print(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).", markup=False, soft_wrap=True)
+        prose.say(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
     if any(each.name != LOOP_RUNS for each in ready.broken):
         prose.print("So nothing that the learner promises is proven for these runs.")
     if vacuous:
-        prose.print(
+        prose.say(
             f"Vacuous: labs agree in {100 * figures.base_agreement:.1f}% of pairs before the last step too, so that they "
-            "agree shows nothing about it. A finer class or a larger epsilon would.",
-            soft_wrap=True,
+            "agree shows nothing about it. A finer class or a larger epsilon would."
         )
 
 

@@ -63,14 +63,12 @@ def candidates_command(
         answer({"schema": "replical.models/1", **told, "folder": str(out)})
         return
     left_out = f" ({count(len(failed), 'fit')} failed and left out: {', '.join(failed[:5])})" if failed else ""
-    prose.print(f"{count(len(models.names), 'candidate')} in {out}{left_out}.", markup=False, soft_wrap=True)
-    prose.print(f"Best on the public rows held out: {best}.", markup=False, soft_wrap=True)
+    prose.say(f"{count(len(models.names), 'candidate')} in {out}{left_out}.")
+    prose.say(f"Best on the public rows held out: {best}.")
     values = ",".join(map(str, family.labels))
-    prose.print(
+    prose.say(
         f"Next: replical init --candidates {out / 'candidates.csv'}:name --prefer {out / 'order.txt'} "
-        f"--label-values {values} --out protocol.toml",
-        markup=False,
-        soft_wrap=True,
+        f"--label-values {values} --out protocol.toml"
     )
 
 
@@ -130,7 +128,7 @@ def predict_command(
         told = {"items": len(ids), "candidates": len(said), "models": found.content["digest"]}
         answer({"schema": "replical.predict/1", **told, "pool": str(out)})
         return
-    prose.print(f"{count(len(ids), 'item')}, {count(len(said), 'candidate')}: {out}", markup=False, soft_wrap=True)
+    prose.say(f"{count(len(ids), 'item')}, {count(len(said), 'candidate')}: {out}")
 
 
 def apply_command(
@@ -154,4 +152,4 @@ def apply_command(
         return
     each = ", ".join(f"{label} {number:,}" for label, number in counts.items())
     proven = "" if rule.certified else " Not certified: other labs may have another rule."
-    prose.print(f"{rule.words}: {count(len(said), 'item')} ({each}) in {out}.{proven}", markup=False, soft_wrap=True)
+    prose.say(f"{rule.words}: {count(len(said), 'item')} ({each}) in {out}.{proven}")

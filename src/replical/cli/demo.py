@@ -1,27 +1,23 @@
-"""``replical demo``: three labs choose among twelve models, or two labs' tables to try it on."""
+"""``replical demo``: three ways in which three labs choose among twelve models, or two labs' tables to try it on."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated
 
 import numpy as np
 import typer
 from rich.table import Table
 
-from replical.classes.base import HypothesisClass
-from replical.cli.output import interval, progress, prose
-from replical.core.exact import clopper_pearson
+from replical.cli.output import progress, prose
 from replical.core.parallel import cores, ordered_map
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadUsage, MissingExtra
-from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
-from replical.worlds.datasets import twelve, twelve_models
+from replical.worlds.baseline import WAYS, Comparison, Figures
+from replical.worlds.datasets import flight_worlds, twelve
 
 ITEMS, PUBLIC = 20_000, 100  # unlabelled items of a lab, and labelled ones that all of them see
 _VALUES = ("even", "odd")
@@ -41,8 +37,9 @@ _WHAT = (
     "anyone can check a certificate",
 )
 SEED = "replical demo"
-TEXTS = 60  # published texts, each with three labs of its own
-_SHOWN = 3  # of them in full
+ALIKE = "1. The public flights are like those of the labs"
+ELSEWHERE = "2. They are from elsewhere: half of them were late, of the labs' one in four"
+TEXTS = 40  # published texts, each with a public hundred and three labs of its own
 
 
 def _write(folder: Path) -> None:
@@ -72,7 +69,7 @@ def demo_command(
         Path | None, typer.Option(help="make this folder, with the tables of two labs to try it on; watch nothing")
     ] = None,
 ) -> None:
-    """Three labs with independent data and one published text: do they choose the identical model, and can they prove it?
+    """Three labs choose among twelve models, in three ways: do they choose the same one, is it good, and who can prove it?
 
     With --files the tables of two such labs are written, and the five commands from there to a proof are printed.
     """
@@ -80,12 +77,11 @@ def demo_command(
         _make_files(files)
         return
     started = time.perf_counter()
-    trial = ArgmaxComparison(world=twelve_models(ITEMS), seed=SEED, public=PUBLIC)
-    prose.print(_opening(trial))
-    outcomes = _outcomes(trial)
-    prose.print(_figures(outcomes))
-    prose.print(_headline(outcomes))
-    prose.print(_meaning(trial))
+    alike, elsewhere = trials()
+    prose.print(_opening(alike))
+    prose.print(_table(ALIKE, one := measured(alike)))
+    prose.print(_table(ELSEWHERE, two := measured(elsewhere)))
+    prose.print(_meaning(alike, one["handicap"], two))
     prose.print(f"({time.perf_counter() - started:.0f} s)")
 
 
@@ -108,88 +104,66 @@ def _make_files(folder: Path) -> None:
     prose.print("\nWith a table of your own, begin with: replical init --pool FILE", markup=False)
 
 
-def _opening(trial: ArgmaxComparison) -> str:
-    return (
-        f"[bold]Three labs choose one of {len(trial.world.C)} models that tell even from odd handwritten digits.[/bold] "
-        f"The models were fitted on public data. Each lab has {trial.world.pool_size:,} unlabelled digits of its own and "
-        f"asks its own experts for labels. All that the labs share is a published text and {trial.public} labelled digits "
-        "that belong to none of them, which put the models in an order. Wanted: the identical model in every lab, and at "
-        f"most {trial.epsilon:g} more errors than the best model makes.\n"
-    )
+def trials() -> tuple[Comparison, Comparison]:
+    """Public flights like those of the labs, and public flights from elsewhere."""
+    labs, alike, balanced = flight_worlds(ITEMS, PUBLIC)
+    return Comparison(world=labs, public=alike, seed=SEED), Comparison(world=labs, public=balanced, seed=SEED)
 
 
-def _outcomes(trial: ArgmaxComparison) -> list[Outcome]:
-    """Every text; the first ones are shown as they come."""
-    done: list[Outcome] = []
-    with closing(ordered_map(trial, range(TEXTS), cores())) as running:
+def measured(trial: Comparison) -> dict[str, Figures]:
+    """Every text: what each way comes to."""
+    outcomes = []
+    with (
+        closing(ordered_map(trial, range(TEXTS), cores())) as running,
+        progress(f"{TEXTS} texts, three new labs for each") as update,
+    ):
         for outcome in running:
-            _show(outcome, trial.world.C, len(done))
-            done.append(outcome)
-            if len(done) == min(_SHOWN, TEXTS):
-                break
-        prose.print("")
-        with progress(f"{TEXTS} texts, three new labs for each") as update:
-            for outcome in running:
-                done.append(outcome)
-                update(len(done), TEXTS)
-    return done
+            outcomes.append(outcome)
+            update(len(outcomes), TEXTS)
+    return {way: Figures.of([getattr(outcome, way) for outcome in outcomes]) for way in WAYS}
 
 
-def _show(outcome: Outcome, models: HypothesisClass, number: int) -> None:
-    """Who chose what with one text."""
-    *others, last = (str(choice.labels) for choice in outcome.handicap)
-    proofs = sum(choice.certified for choice in outcome.handicap)
-    prose.print(
-        f"Text {number}: {', '.join(others)} and {last} labels, {_of(proofs, outcome.handicap)} labs prove their answer"
+def _opening(trial: Comparison) -> str:
+    return (
+        f"[bold]Three labs choose one of {len(trial.world.C)} models that say whether a flight will be late.[/bold] Each "
+        f"lab has {ITEMS:,} flights of its own, drawn from 100,000 real ones that left New York in 2013, and learns whether "
+        f"a flight was late only where it asks: a label. All labs share a published text and {PUBLIC} public flights with "
+        "labels. Wanted: one model for all labs, which errs at most "
+        f"{trial.epsilon:g} more often than the best. Three ways to choose:\n\n"
+        "  favourite  the fewest errors on the public flights; the lab needs no labels\n"
+        "  usual way  the fewest errors on the lab's labels and the public ones together\n"
+        "  handicap   what replical does; the usual way gets as many labels\n\n"
+        f"Everything is done {TEXTS} times, with a new text, new public flights and three new labs.\n"
     )
-    for what, choices in (("handicap", outcome.handicap), ("fewest errors", outcome.argmax)):
-        prose.print(f"  {what:16}" + "".join(f"{_name(choice, models):14}" for choice in choices), markup=False)
 
 
-def _of(count: int, everyone: Sequence[object]) -> str:
-    return f"{count} of {len(everyone)}"
-
-
-def _name(choice: Choice, models: HypothesisClass) -> str:
-    return "no answer" if choice.model is None else models.describe(choice.model)
-
-
-def _figures(outcomes: list[Outcome]) -> Table:
+def _table(title: str, figures: dict[str, Figures]) -> Table:
     """One column for each way to choose."""
-    ways = [[getattr(outcome, way) for outcome in outcomes] for way in ("handicap", "argmax", "in_order")]
-    labs = [[choice for choices in way for choice in choices] for way in ways]
-    table = Table(title=f"{len(outcomes)} texts, with {len(ways[0][0])} labs each", title_justify="left")
+    table = Table(title=title, title_justify="left", min_width=len(title))
     table.add_column("")
-    for column in ("handicap", "fewest errors on as many labels", "the same, ties in the shared order"):
-        table.add_column(column, justify="right", max_width=16)
-    table.add_row("all labs identical", *(_of(sum(map(identical, way)), way) for way in ways))
-    table.add_row("labs with a proof", _of(sum(choice.certified for choice in labs[0]), labs[0]), "none", "none")
-    table.add_row("labels per lab", *(f"{fmean(choice.labels for choice in way):.0f}" for way in labs))
-    table.add_row("errors above the best", *(f"{fmean(choice.excess_error for choice in way):.4f}" for way in labs))
+    for way in WAYS:
+        table.add_column(WAYS[way], justify="right")
+    shown = figures.values()
+    table.add_row("labels a lab asked for", *(f"{each.labels:.0f}" for each in shown))
+    table.add_row("times all three chose one model", *(f"{each.same} of {each.texts}" for each in shown))
+    table.add_row("labs that proved their answer", *(f"{each.proven} of {each.labs}" for each in shown))
+    table.add_row("error above the best model's: mean", *(f"{each.mean:.4f}" for each in shown))
+    table.add_row("the same: typical value (median)", *(f"{each.median:.4f}" for each in shown))
     return table
 
 
-def _headline(outcomes: list[Outcome]) -> str:
-    proven = sum(outcome.proven for outcome in outcomes)
-    same = sum(identical(outcome.argmax) for outcome in outcomes)
+def _meaning(trial: Comparison, ours: Figures, elsewhere: dict[str, Figures]) -> str:
+    """What labels buy, what was proven, and what to do next."""
+    misled, found = elsewhere["favourite"], elsewhere["handicap"]
     return (
-        f"[bold]{_of(proven, outcomes)} texts ended with every lab certified and all three labs with the identical "
-        f"model[/bold] (95% interval: {interval(*clopper_pearson(proven, len(outcomes)), 0)}). Labs that took the model "
-        f"with the fewest errors on as many labels agreed in {_of(same, outcomes)} cases, and could prove nothing.\n"
-    )
-
-
-def _meaning(trial: ArgmaxComparison) -> str:
-    """What was proven, what cannot always be, and what to do next."""
-    return (
-        "[bold]Certified[/bold] means: the lab's own labels prove that it found the one answer the text asks for. Every "
-        f"model has a small public handicap, at most {trial.epsilon:g}, and the answer is the model with the smallest error "
-        "plus handicap; so near-ties among good models do not matter. The chance that two of three labs are both certified "
-        f"and have different models is at most {trial.rho:g}. (Whoever takes the first model of the public order without "
-        "any label has the same model too, and knows nothing of its errors on the lab's own items.)\n\n"
-        "[bold]Not everything can be proven.[/bold] Two models may be so close that a lab's items end before its proof "
-        "does. The lab is then left with a short list that is proven to contain the answer, and is told why and what would "
-        "help.\n\n"
+        "\n[bold]What labels buy.[/bold] Where public flights are like the labs', whoever takes the favourite has the same "
+        f"model and it is good, but nobody knows. Labels buy the proof: {ours.proven} of {ours.labs} labs have one. Where "
+        f"public flights are from elsewhere, the favourite errs {misled.mean:.3f} more than the best, and nothing says so. "
+        f"There labels buy the answer: it errs {found.mean:.3f} more. {found.proven} of {found.labs} labs prove theirs; "
+        "the others say that they have no proof, and name the few models that are left.\n\n"
+        f"[bold]A proof[/bold] says that the lab's answer is the one the text asks for, and errs at most {trial.epsilon:g} "
+        f"more than the best model. The chance that two of three labs have a proof and different models is at most "
+        f"{trial.rho:g}.\n\n"
         "[bold]Next:[/bold] make the tables of two labs to try it on, and see the five commands from there to a proof.\n\n"
         "  replical demo --files replical-demo\n"
     )

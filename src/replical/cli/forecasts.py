@@ -291,7 +291,7 @@ class Outlook:
     ) -> None:
         self._session, self._tell, self._next, self._looks = session, tell, FIRST, looks
         self._kept = session.ledger.estimate
-        self._expected = self._kept if expected is None else expected + session.measuring
+        self._expected = self._kept if expected is None else expected + session.error_labels
         self._votes: Votes | None = None
         self._thread: threading.Thread | None = None
         self.latest: Remaining | None = None  # the last estimate that was finished

@@ -35,10 +35,8 @@ def show_command(
             answer({"schema": "replical.journal-head/1", "journal": lab_journal.where, **told})
             return
         labels = f"{count(len(ledger.labels), 'label')}, {len(ledger.skipped)} skipped, {ledger.corrected} corrected"
-        prose.print(
-            f"{lab_journal.where} is whole: {count(head.seq, 'event')}, {labels}.", markup=False, soft_wrap=True
-        )
-        prose.print(f"Head: {head.digest}", markup=False, soft_wrap=True)
+        prose.say(f"{lab_journal.where} is whole: {count(head.seq, 'event')}, {labels}.")
+        prose.say(f"Head: {head.digest}")
 
 
 def export_command(
@@ -82,9 +80,7 @@ def correct_command(
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         lab_journal.append([saying("correction", item, code, annotator)])
         was = str(lab_journal.label(before))
-    prose.print(
+    prose.say(
         f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "
-        f"{label!r}.",
-        markup=False,
-        soft_wrap=True,
+        f"{label!r}."
     )

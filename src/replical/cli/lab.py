@@ -33,11 +33,9 @@ def new_command(
     if as_json:
         answer({"schema": "replical.keys/1", "private": str(out), "public": str(public_file), "key": public})
         return
-    prose.print(
-        f"Private: {out}. It stays in the lab; whoever has it can sign in its name.", markup=False, soft_wrap=True
-    )
-    prose.print(f"Public: {public_file}. Give it to whoever writes the protocol.", markup=False, soft_wrap=True)
-    prose.print(f"Key {public}", markup=False, soft_wrap=True)
+    prose.say(f"Private: {out}. It stays in the lab; whoever has it can sign in its name.")
+    prose.say(f"Public: {public_file}. Give it to whoever writes the protocol.")
+    prose.say(f"Key {public}")
 
 
 @keys_app.command("show")
@@ -50,7 +48,7 @@ def show_command(
     if as_json:
         answer({"schema": "replical.keys/1", "private": None, "public": str(file), "key": key})
     else:
-        prose.print(key, markup=False, soft_wrap=True)
+        prose.say(key)
 
 
 def release_command(
@@ -91,15 +89,11 @@ def release_command(
         answer(content | {"release": str(out)})
         return
     chosen = content["answer"]
-    prose.print(
-        "Released: no answer." if chosen is None else f"Released: {chosen['name']} (hypothesis {chosen['index']}).",
-        markup=False,
-        soft_wrap=True,
+    prose.say(
+        "Released: no answer." if chosen is None else f"Released: {chosen['name']} (hypothesis {chosen['index']})."
     )
-    prose.print(
+    prose.say(
         f"Private at epsilon {epsilon:g} for a whole lab that votes or stays away, {2 * epsilon:g} for one whose data are "
-        "replaced.",
-        markup=False,
-        soft_wrap=True,
+        "replaced."
     )
-    prose.print(f"Release: {out}", markup=False, soft_wrap=True)
+    prose.say(f"Release: {out}")

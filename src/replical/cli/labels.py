@@ -129,7 +129,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     if session.course.latest is None:
         return
     labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
-    if still == 1 and session.measuring:
+    if still == 1 and session.error_labels:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
     left = "" if outlook is None else outlook.left()
@@ -148,10 +148,8 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     judged = isinstance(session.protocol.answers, Scores) or getattr(session.protocol.answers, "name", "") == "duel"
     free = "one of the words below what is shown" if judged else "what is right"
     how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
-    notes.print(
+    notes.say(
         f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
-        markup=False,
-        soft_wrap=True,
     )
     while session.open:
         item = session.open[0]
@@ -368,5 +366,5 @@ def say_pending(session: Session, batch: Path | None) -> int:
     """Labels are missing: how many, and what to do."""
     pending = count(len(session.open), "label is pending", "labels are pending")
     fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
-    prose.print(pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False)
+    prose.say(pending + ("; run the same command to go on." if batch is None else fill))
     return PENDING

@@ -47,6 +47,10 @@ class Screen:
         """Print `what`; `how` is explained by rich."""
         self.console.print(*what, **how)
 
+    def say(self, sentence: str, **how: Any) -> None:
+        """A sentence as it is, on one line however long; `how` is explained by rich."""
+        self.console.print(sentence, markup=False, soft_wrap=True, **how)
+
 
 prose = Screen()
 notes = Screen(stderr=True)

@@ -123,7 +123,7 @@ def _invite(journal: str, name: str, host: str, port: int) -> None:
         created = lab_journal.created
     if created is None:
         raise BadUsage(f"the journal {journal} is empty: start the run first")
-    prose.print(address_of(host, port, person=personal_credential(key_of(created), name)), markup=False, soft_wrap=True)
+    prose.say(address_of(host, port, person=personal_credential(key_of(created), name)))
 
 
 def check_names(names: list[str], where: str) -> None:
@@ -184,24 +184,20 @@ def serve_page(
 
     def started(at: int) -> None:
         if listed is None:
-            notes.print(f"Label at {address_of(host, at, token=token)}", markup=False, soft_wrap=True)
+            notes.say(f"Label at {address_of(host, at, token=token)}")
             if options.votes > 1:
                 notes.print(
                     "Votes are counted by browsers: --page people=FILE gives every person a link.", markup=False
                 )
         for name in listed or ():
             link = address_of(host, at, person=people.link(name))
-            notes.print(f"{name} labels at {link}", markup=False, soft_wrap=True)
+            notes.say(f"{name} labels at {link}")
 
     text = _text(options.instructions)
     content = Content(title=title, columns=details, media=media, instructions=text)
     where = "no folder is given with --page media=FOLDER" if media is None else f"they are not in the folder {media}"
     for column, kind in unserved_columns(content, run.open).items():
-        notes.print(
-            f"The column {column} names {kind} files, but {where}: people will see the names only.",
-            markup=False,
-            soft_wrap=True,
-        )
+        notes.say(f"The column {column} names {kind} files, but {where}: people will see the names only.")
     app = application(desk, content, people, token=token)
     serve(app, host=host, port=options.port, proxy=options.proxy, ended=ended, started=started)
     if run.journal.lost is not None:
@@ -245,9 +241,7 @@ def _tell_agreement(agreement: Mapping[str, float | int | None]) -> None:
     if agreement["pairs"]:
         chance = agreement["beyond_chance"]
         beyond = "" if chance is None else f" (Scott's pi {chance:.2f}: 1 is always, 0 what chance would give)"
-        notes.print(
+        notes.say(
             f"Two people who labelled the same item agreed in {agreement['same']:.0%} of {agreement['pairs']:,} "
-            f"cases{beyond}.",
-            markup=False,
-            soft_wrap=True,
+            f"cases{beyond}."
         )

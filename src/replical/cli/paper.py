@@ -72,7 +72,7 @@ def _progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
             now = time.monotonic()
             if not notes.is_terminal and now - last[0] >= _EVERY:
                 last[0] = now
-                notes.print(f"{words}{'; now ' + far.now if far.now else ''}", markup=False, soft_wrap=True)
+                notes.say(f"{words}{'; now ' + far.now if far.now else ''}")
 
         yield update
 
@@ -128,17 +128,13 @@ def theta_command(
         )
         return
     (near, of), (disputed, total) = coefficient.radius, coefficient.disagreement
-    prose.print(
+    prose.say(
         f"theta = {coefficient.value:g}: within distance {near}/{of} of hypothesis {coefficient.centre} "
-        f"({C.describe(coefficient.centre)}), hypotheses disagree on {disputed}/{total} of {points} points.",
-        markup=False,
-        soft_wrap=True,
+        f"({C.describe(coefficient.centre)}), hypotheses disagree on {disputed}/{total} of {points} points."
     )
     if bound is not None:
         radii = f" at radii from {r0:g} on" if r0 else ""
-        prose.print(
+        prose.say(
             f"That is theta of these items. If they are an independent sample, theta of the population{radii} is at most "
-            f"{bound.value:.4g}, with {bound.confidence:.0%} confidence.",
-            markup=False,
-            soft_wrap=True,
+            f"{bound.value:.4g}, with {bound.confidence:.0%} confidence."
         )

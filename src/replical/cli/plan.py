@@ -163,8 +163,8 @@ def _say_protocol(protocol: Protocol, file: Path) -> None:
     family = family_of(protocol.record)
     remarks = family.remarks(protocol) if family.cost(protocol) is None else ()  # else they stand beside the cost
     for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol), *remarks):
-        prose.print(line, markup=False, soft_wrap=True)
-    prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+        prose.say(line)
+    prose.say(f"Fingerprint {protocol.fingerprint}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,10 +370,10 @@ def _show(found: _Report, *, everything: bool) -> None:
         prose.print()
     if everything or question.only is not None:
         show_bills(found.bills, question.title, question.setting, have)
-        prose.print(found.reading, markup=False, soft_wrap=True)
+        prose.say(found.reading)
         return
     if forecast is None and question.protocol is None and found.suggestions:
         show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
     for sentence in (found.expectation or found.from_numbers, *found.more):
-        prose.print(sentence, markup=False, soft_wrap=True)
+        prose.say(sentence)
     prose.print("--all lists the bills of every learner.", markup=False)

@@ -32,9 +32,7 @@ def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | No
     needed = _items_needed(protocol)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
     if sample is not None and len(sample) < FEW:
-        notes.print(
-            f"Note: {len(sample)} items make a rough order; 50 to 200 labelled items are usual.", soft_wrap=True
-        )
+        notes.say(f"Note: {len(sample)} items make a rough order; 50 to 200 labelled items are usual.")
     return protocol, needed
 
 
@@ -70,14 +68,10 @@ def say_written(
     chosen, section = protocol.plan.learner, protocol.content["class"]
     what = "candidate models" if "candidates" in section else "rules on features"
     usual = f", the standard for {what}" if standard_taken else ""
-    prose.print(
-        f"Wrote {out}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {chosen}{usual}.",
-        markup=False,
-        soft_wrap=True,
-    )
+    prose.say(f"Wrote {out}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {chosen}{usual}.")
     for remark in _remarks(protocol, sample, needed, named):
-        prose.print(remark, markup=False, soft_wrap=True)
-    prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+        prose.say(remark)
+    prose.say(f"Fingerprint {protocol.fingerprint}")
     prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
 

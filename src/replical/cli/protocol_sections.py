@@ -105,7 +105,7 @@ def _scores(candidates: str, cuts: str) -> dict[str, Any]:
     if _is_table(path):
         with reading(path) as update:
             models = [{"name": name} for name in score_columns(path, progress=update)]
-        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
+        notes.say(f"Scores: {', '.join(each['name'] for each in models)}.")
     else:
         models = read_candidates(candidates)
     return {
@@ -379,8 +379,8 @@ def labs_section(said: list[str]) -> dict[str, Any]:
 
 
 def preference_section(learner: str, kind: str, said: dict[str, Any]) -> dict[str, Any]:
-    """Who is preferred: [handicap] of the learner of this name, [prior] of all others."""
-    return {"handicap": {"from": kind} | said} if learner == "handicap" else {"prior": {"kind": kind} | said}
+    """Who is preferred: [handicap] of a learner that takes handicaps, [prior] of all others."""
+    return {"handicap": {"from": kind} | said} if find(learner).handicaps else {"prior": {"kind": kind} | said}
 
 
 _COVERED = Fraction(4, 5)  # of ε: the radius of a cover, which leaves room for the sampling of its items

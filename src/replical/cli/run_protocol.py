@@ -39,10 +39,9 @@ from replical.core.kernels.torch_device import use
 from replical.core.text import count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.page import page
-from replical.lab.certificate.survivors import write_survivors
+from replical.lab.journal.binding import SCHEMA, commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import SCHEMA, commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import VOTE_SCHEMA as VOTE
@@ -93,9 +92,6 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    survivors: Annotated[
-        Path | None, typer.Option(help="write the survivors to this file, where the certificate may not name them all")
-    ] = None,
     page_words: PageWords = None,
     until_budget: Annotated[
         int | None,
@@ -128,13 +124,13 @@ def run_command(
     }
     registration = _Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
-        writes = {"--out": out, "--html": html, "--survivors": survivors, "--register": register}
+        writes = {"--out": out, "--html": html, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html, survivors=survivors)
+    _check_private(private=private, approve=approve, html=html)
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
-    _check_listed(protocol, private=private, survivors=survivors)
+    _check_listed(protocol, private=private)
     check_allowed(protocol, lab=lab_name, measure=measure_error, beacon=beacon, registers=register is not None)
     items = read_items(protocol, pool, id_column, public)
     if registration.stops:
@@ -153,17 +149,17 @@ def run_command(
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         done = run(
             protocol, items, labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
-            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=_note,
+            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=notes.say,
         )  # fmt: skip
         session = done.session
         if done.open:
             return _say_pending(session, labelling.batch, labelling.outlook, as_json=as_json)
         if done.certificate is None:
             return _write_vote(session, out, approve=approve, as_json=as_json)
-        written = _write_files(session, done.certificate, out, html, survivors)
+        written = _write_files(session, done.certificate, out, html)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
         if labelling.earlier and labelling.earlier[0] != session.result.hypothesis:
-            _note(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
+            notes.say(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
     return 0
 
 
@@ -201,13 +197,9 @@ class _Registration:
             told = {"lab": made["lab"], "digest": made["digest"], "registration": str(self.file)}
             answer({"schema": SCHEMA, "status": "registered"} | told)
             return
-        prose.print(f"Registered: {self.file}, {made['digest']}", markup=False, soft_wrap=True)
+        prose.say(f"Registered: {self.file}, {made['digest']}")
         then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
-        prose.print(
-            f"No label was asked. Publish the file; run without --register once it is public{then}.",
-            markup=False,
-            soft_wrap=True,
-        )
+        prose.say(f"No label was asked. Publish the file; run without --register once it is public{then}.")
 
 
 @dataclass(kw_only=True)
@@ -230,32 +222,22 @@ class _Labelling:
         self.batch = self.source.answer(session, self.outlook)
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None, survivors: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
     if private and html is not None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
-    if private and survivors is not None:
-        raise BadUsage("--survivors says what the lab found, and --private shows nothing but the vote: leave it out")
 
 
-def _check_listed(protocol: Protocol, *, private: bool, survivors: Path | None) -> None:
-    """Refuse what names hypotheses where there is no list of them."""
-    if family_of(protocol.record).lists:
-        return
-    kind = protocol.content["class"]["kind"]
-    if survivors is not None:
-        raise BadUsage(f"--survivors names hypotheses of a list, and the class {kind} is no list: leave it out")
-    if private:
+def _check_listed(protocol: Protocol, *, private: bool) -> None:
+    """Refuse a vote for hypotheses where there is no list of them."""
+    if private and not family_of(protocol.record).lists:
+        kind = protocol.content["class"]["kind"]
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
 
 
-def _note(sentence: str) -> None:
-    notes.print(sentence, markup=False, soft_wrap=True)
-
-
 def _warn(sentence: str) -> None:
-    notes.print(f"Warning: {sentence}", style="bold red", markup=False, soft_wrap=True)
+    notes.say(f"Warning: {sentence}", style="bold red")
 
 
 def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
@@ -263,17 +245,17 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     protocol, lab = session.protocol, session.lab
     plan, family = protocol.plan, family_of(protocol.record)
     about = f"{plan.learner}, {family.class_words(protocol.recipe.C)}, {count(len(lab), 'item')}"
-    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {about}")
+    notes.say(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {about}")
     if session.ledger.registration is None and (verbose or protocol.registers):
-        _note(
+        notes.say(
             f"Not registered: items {lab.fingerprint[:23]}, private seed committed to as {commitment(session.secret)[:23]}. "
             "Others can tell a run that was thrown away if --register FILE is published before the first label."
         )
     most = plan.labels_most
     if most is not None:
-        _note(f"At most {amount(most)} {plural(most, 'label')}.")
+        notes.say(f"At most {amount(most)} {plural(most, 'label')}.")
     for remark in family.remarks(protocol):
-        _note(remark)
+        notes.say(remark)
     for warning in family.warnings(protocol, lab.items):
         _warn(f"{warning}.")
     if (cost := family.cost(protocol)) is not None:
@@ -295,17 +277,17 @@ def _tell_bill(protocol: Protocol) -> None:
     setting = protocol.setting(nu=0.0 if noisy else None)
     for bill in bills(setting, plan.learner, pool="finite", noisy=noisy):
         if bill.plan == plan.name and bill.labels is not None:
-            _note(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
+            notes.say(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
     try:
         forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"))
     except NO_FORECAST as error:  # the run will say so if it matters
-        _note(f"No forecast: {error}.")
+        notes.say(f"No forecast: {error}.")
         return None
     for sentence in rough_words(protocol.recipe.C, forecast, verbose=verbose):
-        _note(sentence)
+        notes.say(sentence)
     return forecast.labels_median
 
 
@@ -341,19 +323,12 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
 
 
 def _write_files(
-    session: Session, certificate: dict[str, Any], out: Path, html: Path | None, survivors: Path | None
+    session: Session, certificate: dict[str, Any], out: Path, html: Path | None
 ) -> dict[str, Path | str | None]:
-    """The page and the survivors beside the certificate, where they are wanted: what each file is."""
+    """The page beside the certificate, where it is wanted: what each file is."""
     if html is not None:
         write_whole(html, page(certificate), what="the page", refuse=BadUsage)
-    if survivors is not None:
-        write_survivors(session, survivors)
-    elif "digest" in certificate["body"]["survivors"]:
-        _note(
-            f"{out} tells a digest of its survivors, who are too many to be named there: run the same command with "
-            "--survivors FILE to write them for those who compare labs."
-        )
-    return {"certificate": out, "journal": session.journal.where, "page": html, "survivors": survivors}
+    return {"certificate": out, "journal": session.journal.where, "page": html}
 
 
 def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
@@ -363,7 +338,7 @@ def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) ->
     if as_json:
         answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
     else:
-        prose.print(f"Vote of {vote['lab']}: {out}", markup=False, soft_wrap=True)
+        prose.say(f"Vote of {vote['lab']}: {out}")
         prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
     return 0
 
@@ -375,7 +350,7 @@ def _say_result(
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
     most = session.budget
-    spent = most is not None and result.labels - measured >= most - session.measuring and not result.stopped
+    spent = most is not None and result.labels - measured >= most - session.error_labels and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "rho_proven", "conditions"]
         keys += [key for key in ("proof", "answer_error") if key in body]
@@ -397,7 +372,7 @@ def _say_result(
         _files_sentence(written, certified=body["certified"]),
         *(detail_words(result, protocol) if verbose else ()),
     ):
-        prose.print(sentence, markup=False, soft_wrap=True)
+        prose.say(sentence)
 
 
 def _answer_sentence(session: Session) -> str:

@@ -21,7 +21,6 @@ from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
-from replical.lab.certificate.survivors import read_survivors
 from replical.lab.certificate.unchecked import not_checkable
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
@@ -57,9 +56,6 @@ def verify_command(
     public: Annotated[
         Path | None, typer.Option(help="the public table that handicaps were made from: they are computed again")
     ] = None,
-    survivors: Annotated[
-        Path | None, typer.Option(help="the survivors, where they are too many for the certificate to name")
-    ] = None,
     registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
@@ -79,7 +75,7 @@ def verify_command(
         raise BadUsage("a journal is replayed on its pool: give --pool too")
     never_over(
         {"--html": html},
-        {"the certificate": certificate, "--pool": pool, "--journal": journal, "--survivors": survivors},
+        {"the certificate": certificate, "--pool": pool, "--journal": journal},
     )
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
@@ -88,8 +84,7 @@ def verify_command(
     except BadCertificate as error:
         none = Check(name="the file is a certificate", status="failed", detail=str(error))
         return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
-    left = None if survivors is None else read_survivors(survivors)
-    check = partial(verify, public=public, survivors=left)
+    check = partial(verify, public=public)
     verdict = check(content)
     own = _own_loss(content) if verdict.valid and pool is not None and not allow_code else None
     if own is not None:
@@ -125,14 +120,14 @@ def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
         answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
         return 0 if verdict.valid else NO
     for check in verdict.checks if verbose else verdict.failed:
-        prose.print(_MARKS[check.status] + _check_words(check), markup=False, soft_wrap=True)
+        prose.say(_MARKS[check.status] + _check_words(check))
     checked, unchecked = len(verdict.checked), len(verdict.unchecked)
     listed = "" if verbose else " (-v lists them)"  # what is wrong is always listed
     if verdict.valid:
         shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
-        prose.print(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.", soft_wrap=True)
+        prose.say(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.")
     elif not verdict.failed:
-        prose.print(f"Not checkable: {verdict.objection.detail}.", markup=False, soft_wrap=True)
+        prose.say(f"Not checkable: {verdict.objection.detail}.")
     else:
         wrong = len(verdict.failed)
         prose.print(
@@ -161,10 +156,6 @@ def compare_command(
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
     ],
     registration: RegistrationFiles = None,
-    survivors: Annotated[
-        list[Path] | None,
-        typer.Option(help="the survivors of a lab, where its certificate does not name them; once for each"),
-    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided.
@@ -174,21 +165,19 @@ def compare_command(
     """
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
-    left = [read_survivors(file) for file in survivors or []]
     contents: list[dict[str, Any]] = []
     verdicts: list[Verification] = []
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
         certificate = read(path)
-        own = next((each for each in left if each.fits(certificate["body"])), None)
-        verdict = verify(certificate, survivors=own)
+        verdict = verify(certificate)
         if not verdict.valid:
             wrong = verdict.objection
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
         verdicts.append(verdict)
-    comparison = compare(contents, left)
+    comparison = compare(contents)
     runs, registrations = [each for each in contents if not confirms(each["body"])], registration or []
     unfit = wrong_registrations(runs, registrations)
     if as_json:
@@ -198,9 +187,12 @@ def compare_command(
         answer({"schema": "replical.compare/1", **told, "registrations": registered})
     else:
         _say_comparison(comparison, contents, [path.name for path in certificates])
-        _say_depths(verdicts)
+        prose.say(
+            "Each file was checked by itself: nothing is wrong. That its labels lead to this answer, the lab's pool and "
+            "journal show: replical verify CERT --pool FILE --journal FILE."
+        )
         if comparison.warning and not comparison.same_items:
-            notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
+            notes.say(f"Warning: {comparison.warning}")
         say_registrations(runs, registrations, unfit)
     if unfit:
         return NO
@@ -224,34 +216,28 @@ def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
 def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
     certificates = [each["body"] for each in contents if not confirms(each["body"])]
     if comparison.same_items:
-        prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
+        prose.say(f"NOT DIFFERENT LABS: {comparison.warning}.")
     if comparison.common is not None and comparison.common.count != 1:
         _say_common(comparison.common, certificates)
     elif not (comparison.identical or comparison.undecided):
         told = None if comparison.same_index or not comparison.same_protocol else _who_chose_what(contents, files)
-        prose.print(f"Different: {told or comparison.first_difference}.", markup=False, soft_wrap=True)
+        prose.say(f"Different: {told or comparison.first_difference}.")
         if comparison.same_protocol and len(certificates) > 1:
-            prose.print(_certification(certificates), markup=False, soft_wrap=True)
+            prose.say(_certification(certificates))
     elif certificates:
         chosen, labs = certificates[0]["hypothesis"]["description"], len(certificates)
         who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
         who = f"all {labs} files" if comparison.same_items else who
         if comparison.common is not None:
-            prose.print(
-                f"Identical: {comparison.common.names[0]} alone is left in {who}.", markup=False, soft_wrap=True
-            )
+            prose.say(f"Identical: {comparison.common.names[0]} alone is left in {who}.")
             _say_together(comparison.common, certificates)
         else:
-            prose.print(f"Identical: {who} chose {chosen}.", markup=False, soft_wrap=True)
-            prose.print(_certification(certificates), markup=False, soft_wrap=True)
+            prose.say(f"Identical: {who} chose {chosen}.")
+            prose.say(_certification(certificates))
     for each in comparison.confirmations:
         word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
         against = "" if each.against is None else f", against {each.against}"
-        prose.print(
-            f"{word} by lab {each.lab}: {each.answer}, margin {each.margin:g}, level {each.level:g}{against}.",
-            markup=False,
-            soft_wrap=True,
-        )
+        prose.say(f"{word} by lab {each.lab}: {each.answer}, margin {each.margin:g}, level {each.level:g}{against}.")
 
 
 def _say_common(common: Common, certificates: list[dict[str, Any]]) -> None:
@@ -265,7 +251,7 @@ def _say_common(common: Common, certificates: list[dict[str, Any]]) -> None:
         names = listing(common.names, common.count)
         alike = "" if common.alike is None else f", which never differed in loss on {count(common.alike, 'item')}"
         told = f"Undecided: the answer is one of these {common.count:,}: {names}{alike}."
-    prose.print(told, markup=False, soft_wrap=True)
+    prose.say(told)
     _say_together(common, certificates)
 
 
@@ -276,14 +262,12 @@ def _say_together(common: Common, certificates: list[dict[str, Any]]) -> None:
     if common.count:
         whose = "it is" if common.count == 1 else "one of them is"
         own = f"Proven together: {whose} the ideal answer, except with probability {at_most(common.level)}; {own}"
-    prose.print(f"{own}.", markup=False, soft_wrap=True)
+    prose.say(f"{own}.")
     if common.tolerance is not None and common.tolerance < 1:
         among = Protocol.of(certificates[0]["protocol"]).plan.among
-        prose.print(
+        prose.say(
             f"By the counts of all labs {common.favourite}, the first of the public order, errs at most "
-            f"{at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently.",
-            markup=False,
-            soft_wrap=True,
+            f"{at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently."
         )
 
 
@@ -317,26 +301,14 @@ def _names(bodies: list[dict[str, Any]]) -> str:
     return f" ({', '.join(names)})" if len(names) == len(bodies) else ""
 
 
-def _say_depths(verdicts: list[Verification]) -> None:
-    """The same in words."""
-    unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
-    most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
-    prose.print(
-        f"Checked by the files alone: {most} in each rest on the lab's word until pool and journal are checked too "
-        "(replical verify; -v lists them).",
-        soft_wrap=True,
-    )
-
-
 def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
     """What was found of them; where the protocol asks for registrations and none are given, that too."""
     for each in wrong:
-        prose.print(f"Not as registered: {each}.", markup=False, soft_wrap=True)
+        prose.say(f"Not as registered: {each}.")
     if files and not wrong:
         prose.print(f"Registered: {count(len(files), 'run')}, each with its certificate, one a lab.")
     if not files and any(Protocol.of(each["body"]["protocol"]).registers for each in certificates):
-        notes.print(
+        notes.say(
             "Warning: the protocol asks labs to register, and whether one has thrown a run away shows only if every "
-            "registration that was published is given: --registration FILE, once for each",
-            soft_wrap=True,
+            "registration that was published is given: --registration FILE, once for each"
         )

@@ -1,4 +1,4 @@
-"""Sets of hypotheses as ascending ranges [low, high], as files tell them, or as a digest where they are too many."""
+"""Sets of hypotheses as ascending ranges [low, high], as files tell them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core.canonical import fingerprint
 from replical.errors import BadCertificate
 
 Indices = NDArray[np.int64]
-MOST_RANGES = 10_000  # of survivors that are named
 
 
 class HypothesisSet(TypedDict):
@@ -21,17 +19,6 @@ class HypothesisSet(TypedDict):
 
     count: int
     ranges: list[list[int]]
-
-
-class HypothesisDigest(TypedDict):
-    """How many hypotheses there are, and the digest of a set of more than `MOST_RANGES` ranges."""
-
-    count: int
-    digest: str
-
-
-class NotNamed(Exception):
-    """Who survived would have to be known, and the certificate tells a digest alone."""
 
 
 def set_of(indices: Indices) -> HypothesisSet:
@@ -49,19 +36,6 @@ def set_of(indices: Indices) -> HypothesisSet:
     return {"count": len(indices), "ranges": ranges}
 
 
-def told_set(indices: Indices) -> HypothesisSet | HypothesisDigest:
-    """A set as a certificate tells it: its ranges, or their digest where they are more than `MOST_RANGES`."""
-    whole = set_of(indices)
-    if len(whole["ranges"]) <= MOST_RANGES:
-        return whole
-    return {"count": whole["count"], "digest": digest_of_set(whole)}
-
-
-def digest_of_set(entry: Mapping[str, Any]) -> str:
-    """The digest of a set that `set_of` wrote."""
-    return fingerprint({"count": entry["count"], "ranges": entry["ranges"]})
-
-
 def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
     """The set that `set_of` wrote; anything else is refused."""
     ranges = ranges_of(entry, n)
@@ -71,8 +45,6 @@ def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
 def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
     """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included."""
     try:
-        if "digest" in entry and "ranges" not in entry:
-            raise NotNamed("the file tells how many survive and their digest, and does not name them")
         ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
         count = entry["count"]
     except (KeyError, TypeError, ValueError) as error:

@@ -11,9 +11,9 @@ from replical.core.text import plural
 from replical.errors import BadCertificate, BadJournal, BadTable
 from replical.lab.certificate.checks import index_of, record_of
 from replical.lab.certificate.verify import verify
+from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Confirming, Protocol
 from replical.learners.handicap.confirm import confirm_plan

@@ -1,4 +1,4 @@
-"""Who a protocol prefers: the sections [handicap], of the learner of this name, and [prior], of all others.
+"""Who a protocol prefers: the sections [handicap], of a learner that takes handicaps, and [prior], of all others.
 
     [handicap]
     from = "order"              # or "exponentials", "weights", "cover", "zero", "values"
@@ -25,6 +25,7 @@ from replical.classes.base import Label
 from replical.classes.recipe import Recipe
 from replical.core.canonical import is_digest
 from replical.errors import BadProtocol, ReplicalError, ValueOutOfRange
+from replical.learners.catalogue import takes_handicaps
 from replical.learners.handicap.handicaps import Handicaps
 
 PUBLIC = ("public", "public_items", "public_column")
@@ -44,7 +45,7 @@ _NUMBERS = int | float
 
 def check_preference(content: Mapping[str, Any]) -> None:
     """Refuse a section of the wrong learner, or with a source or a key that it may not have."""
-    own = content["learner"].get("name") == "handicap"
+    own = takes_handicaps(content["learner"])
     if own and "prior" in content:
         raise BadProtocol(
             "[prior] is not for the learner handicap: say who is preferred in [handicap], e.g. from = 'order'"
@@ -65,7 +66,7 @@ def check_preference(content: Mapping[str, Any]) -> None:
 
 
 def prior_section(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What [prior] says or, of the learner handicap, what [handicap] says in its place."""
+    """What [prior] says or, of a learner that takes handicaps, what [handicap] says in its place."""
     section: Mapping[str, Any] = content.get("handicap", {})
     if section.get("from") in ("order", "weights"):
         return {"kind": section["from"]} | {key: value for key, value in section.items() if key != "from"}

@@ -18,9 +18,7 @@ from replical.lab.certificate import file as certificates
 from replical.lab.certificate.checks import Check, Checks, check_seal
 from replical.lab.certificate.unchecked import PUBLISHED, not_checkable
 from replical.lab.certificate.verify import check_signature
-from replical.lab.journal.journal import Event, Journal
-from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import (
+from replical.lab.journal.binding import (
     BODY,
     SCHEMA,
     beacon_value,
@@ -30,6 +28,8 @@ from replical.lab.journal.owner import (
     registration_body,
     registration_digest,
 )
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name

@@ -16,9 +16,9 @@ from replical.errors import BadKey, BadLabel, BadTable, BadUsage, ReplicalError
 from replical.lab import protocol as protocols
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.columns import name_of
+from replical.lab.journal.binding import beacon_value, commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import beacon_value, commitment
 from replical.lab.pool import LabPool, Progress
 from replical.lab.schema import check_name
 from replical.lab.sessions.session import Session
@@ -193,7 +193,7 @@ def run(
         if until_budget is not None:
             session.spend(until_budget)
         if measure:
-            session.measure(measure)
+            session.measure_error(measure)
         source.answer_open(session)
         if session.open:
             return Run(session=session, certificate=None)

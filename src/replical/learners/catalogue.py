@@ -7,7 +7,7 @@ it is loaded when it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
@@ -75,6 +75,8 @@ class Record:
         Do later rounds of a run never have more survivors?
     abstains
         May a run end without an answer?
+    handicaps
+        Does the section [handicap] of a protocol say who is preferred, and not [prior]?
     extends
         May its pool grow? Then a run goes on where it had ended, and its level is that of all parts together.
     grows_with
@@ -112,6 +114,7 @@ class Record:
     lists: bool = True
     shrinks: bool = True
     abstains: bool = False
+    handicaps: bool = False
     extends: bool = False
     grows_with: tuple[str, str] = (_LABELS, _LABELS)
     family: str = "replical.learners.proof:PLAIN"
@@ -291,6 +294,7 @@ _HANDICAP = Record(
     replicable=True,
     active=True,
     certifies=True,
+    handicaps=True,
     extends=True,
     weighs=True,
     infers=True,
@@ -389,6 +393,12 @@ def find(learner: str) -> Record:
     if learner not in LEARNERS:
         raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(LEARNERS)}")
     return LEARNERS[learner]
+
+
+def takes_handicaps(content: Any) -> bool:
+    """Is this what a protocol says of a learner that takes handicaps?"""
+    record = LEARNERS.get(str(content.get("name"))) if isinstance(content, Mapping) else None
+    return record is not None and record.handicaps
 
 
 def owner(parameter: str) -> str:

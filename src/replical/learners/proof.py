@@ -20,7 +20,7 @@ from replical.classes.base import HypothesisClass, Items
 from replical.classes.recipe import Recipe
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
-from replical.core.ranges import told_set
+from replical.core.ranges import set_of
 from replical.core.text import about, at_least, at_most, confidence, count, two_of
 from replical.learners.catalogue import Record, load
 from replical.learners.plan import Condition, Cost, Plan, RunReport
@@ -158,7 +158,7 @@ class Family:
 
     def survivors_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
         """Who is left, as it is written."""
-        return told_set(result.survivors.indices)
+        return set_of(result.survivors.indices)
 
     def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
         """What the file alone shows: the `usual` steps of every run on a list, and those of its own."""

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
-from replical.classes.predictions.base import Predictions, predictions_of
-from replical.classes.predictions.survivors import gather_survivors
+from replical.classes.predictions.base import Predictions, gather_survivors, predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace

@@ -171,11 +171,6 @@ def _plain(value: object) -> str:
     return count(value) if float(value).is_integer() else f"{value:g}"
 
 
-def task(row: Row) -> tuple[object, ...]:
-    """What a lab wants to know, and how surely: learners with the same task can be compared by their labels."""
-    return tuple(row[name] for name in ("class", "noise", "epsilon", "delta", "rho"))
-
-
 def parents(rows: Iterable[Row]) -> dict[str, Row]:
     """For each replicable cell the cell of its parent in the same world, where the study has one; by cell id.
 

@@ -1,15 +1,14 @@
 """Running a study: cells that are complete are passed over, the others are worked on piece by piece.
 
 A pair is the same whoever runs it and with whichever others; the pieces of a cell are put together in their order. A
-cell goes to the disk when it has all the pairs its stop asks for, or a whole batch of them. A lost worker costs the
-pieces it was working on.
+cell goes to the disk when it has all its pairs. A lost worker costs the pieces it was working on.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -27,7 +26,7 @@ _LIKENESS = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "l
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a study is; `pairs` in the end and `seconds_left` are estimates."""
+    """How far a study is; `seconds_left` is an estimate."""
 
     cells: int
     cells_done: int
@@ -43,13 +42,12 @@ class _OpenCell:
 
     cell: Cell
     entry: Entry
-    target: int
     handed: int  # pairs handed in or done
     early: dict[int, Outcome] = field(default_factory=dict)  # pieces that came before those in front of them
 
     def next_piece(self, pairs: int) -> Piece:
         start = self.handed
-        self.handed = min(self.target, start + pairs)
+        self.handed = min(self.cell.pairs, start + pairs)
         return Piece(
             cell=self.cell.id,
             experiment=self.cell.experiment,
@@ -74,25 +72,23 @@ class Sweep:
         self._cells = {cell.id: cell for cell in cells}
         self.entries: dict[str, Entry] = {}
         self._open: dict[str, _OpenCell] = {}
-        self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
-        self._waiting = deque(_take_turns(self._load()))
+        self._left = self._load()  # cells that are not complete
+        self._waiting = deque(_take_turns(self._left.values()))
         self._quiet = 0.0  # until then
         self._spent: dict[tuple[object, ...], tuple[float, int]] = {}  # seconds and pairs of this run, by what is alike
 
-    def _load(self) -> list[Cell]:
+    def _load(self) -> dict[str, Cell]:
         """Cells that are not complete; a complete one that holds more than is asked for is cut to that."""
-        left = []
+        left = {}
         for cell in list(self._cells.values())[:1]:
             self._store.check(cell.study_seed)
         for cell in self._cells.values():
             entry = self._store.read(cell)
             if entry.refused is not None:  # it may have been the fault of a version that is gone
                 entry = EMPTY
-            target = _target(cell, entry)
-            self.entries[cell.id] = entry.cut(target)
-            if target > entry.pairs:
-                left.append(cell)
-                self._set_end(cell, entry)
+            self.entries[cell.id] = entry.cut(cell.pairs)
+            if cell.pairs > entry.pairs:
+                left[cell.id] = cell
         return left
 
     def run(self) -> dict[str, Entry]:
@@ -118,13 +114,13 @@ class Sweep:
     def _next(self) -> Piece | None:
         """A piece of a cell that is open, else of one that waits."""
         for opened in self._open.values():
-            if opened.handed < opened.target:
+            if opened.handed < opened.cell.pairs:
                 return opened.next_piece(self._piece_size(opened.cell))
         if not self._waiting:
             return None
         cell = self._waiting.popleft()
         entry = self.entries[cell.id]
-        self._open[cell.id] = _OpenCell(cell=cell, entry=entry, target=_target(cell, entry), handed=entry.pairs)
+        self._open[cell.id] = _OpenCell(cell=cell, entry=entry, handed=entry.pairs)
         return self._next()
 
     def _piece_size(self, cell: Cell) -> int:
@@ -142,27 +138,22 @@ class Sweep:
             self._record_time(opened.cell, outcome)
         while opened.entry.pairs in opened.early and opened.entry.refused is None:
             opened.entry = opened.entry.extend(opened.early.pop(opened.entry.pairs))
-        if opened.entry.refused is not None or opened.entry.pairs >= opened.target:
+        if opened.entry.refused is not None or opened.entry.pairs >= opened.cell.pairs:
             self._complete(opened)
         if time.monotonic() >= self._quiet:
             self._report(opened.cell.words)
 
     def _complete(self, opened: _OpenCell) -> None:
-        """All pairs asked for are there: keep them; perhaps more are wanted."""
-        cell, entry = opened.cell, opened.entry
-        self._store.write(cell, entry)
-        self.entries[cell.id] = entry
-        opened.target = 0 if entry.refused is not None else _target(cell, entry)
-        if opened.target > entry.pairs:
-            self._set_end(cell, entry)
-        else:
-            del self._open[cell.id], self._ends[cell.id]
+        """All pairs asked for are there: keep them."""
+        self._store.write(opened.cell, opened.entry)
+        self.entries[opened.cell.id] = opened.entry
+        del self._open[opened.cell.id], self._left[opened.cell.id]
 
     def _report(self, now: str) -> None:
         started = time.monotonic()
         have = {name: entry.pairs for name, entry in self.entries.items()}
         have |= {name: each.entry.pairs for name, each in self._open.items()}
-        left = {name: max(0, end - have[name]) for name, end in self._ends.items()}
+        left = {name: cell.pairs - have[name] for name, cell in self._left.items()}
         done = sum(have.values())
         self._progress(
             Progress(
@@ -175,11 +166,6 @@ class Sweep:
             )
         )
         self._quiet = time.monotonic() + _QUIET * (time.monotonic() - started)
-
-    def _set_end(self, cell: Cell, entry: Entry) -> None:
-        pairs = min(entry.pairs, _target(cell, entry))
-        batches = pairs - pairs % cell.stop.batch  # judged by whole batches, as its stop does
-        self._ends[cell.id] = cell.stop.forecast(sum(entry.rows["agree"][:batches]), batches)
 
     def _record_time(self, cell: Cell, outcome: Outcome) -> None:
         for alike in _likeness(cell):
@@ -197,7 +183,7 @@ class Sweep:
         return total / self._workers.count
 
 
-def _take_turns(cells: Sequence[Cell]) -> list[Cell]:
+def _take_turns(cells: Iterable[Cell]) -> list[Cell]:
     """A cell of each learner, then another of each: soon all paces are known."""
     counts: Counter[str] = Counter()
     turns: list[tuple[int, Cell]] = []
@@ -210,13 +196,3 @@ def _take_turns(cells: Sequence[Cell]) -> list[Cell]:
 def _likeness(cell: Cell) -> Iterator[tuple[object, ...]]:
     for names in _LIKENESS:
         yield tuple(cell.parameters[name] for name in names)
-
-
-def _target(cell: Cell, entry: Entry) -> int:
-    """How many pairs the cell's stop asks for, going by those that are there: batch by batch, from the first."""
-    pairs = 0
-    while (wanted := cell.stop.target(sum(entry.rows["agree"][:pairs]), pairs)) > pairs:
-        if wanted > entry.pairs:
-            return wanted
-        pairs = wanted
-    return pairs

@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from math import ceil, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from replical.classes.catalogue import parse, table_digest, table_path
 from replical.core.canonical import canonical, fingerprint
-from replical.core.exact import clopper_pearson
 from replical.core.files import read_toml
 from replical.errors import BadStudy, ReplicalError
 from replical.learners.catalogue import find
@@ -102,7 +101,7 @@ class Study:
 
     def cells(self, *, quick: bool = False) -> list[Cell]:
         """All cells, in the order of the file; one that several grids name is run once, as the first of them says."""
-        parts: list[tuple[str, dict[str, list[Any]], StoppingRule]] = []
+        parts: list[tuple[str, dict[str, list[Any]], int]] = []
         combinations = 0
         for number, grid in enumerate(self.content["grid"], 1):
             if quick and grid.get("quick") is False:
@@ -111,11 +110,11 @@ class Study:
             combinations += prod(map(len, parts[-1][1].values()))
             if combinations > _MOST_CELLS:
                 raise BadStudy(f"a study has at most {_MOST_CELLS} cells; shorten the lists of {parts[-1][0]!r:.40}")
-        entries: dict[str, tuple[dict[str, Any], list[str], StoppingRule]] = {}
-        for name, lists, stop in parts:
+        entries: dict[str, tuple[dict[str, Any], list[str], int]] = {}
+        for name, lists, pairs in parts:
             for parameters in _product(lists):
                 tries = _identity(parameters, self.tables.get(parameters["class"]))
-                entry = entries.setdefault(canonical(tries), (parameters, [], stop))
+                entry = entries.setdefault(canonical(tries), (parameters, [], pairs))
                 if name not in entry[1]:
                     entry[1].append(name)
         if not entries:
@@ -124,15 +123,15 @@ class Study:
             Cell(
                 parameters=parameters,
                 grids=tuple(names),
-                stop=stop,
+                pairs=pairs,
                 study_seed=self.seed,
                 table=self.tables.get(parameters["class"]),
             )
-            for parameters, names, stop in entries.values()
+            for parameters, names, pairs in entries.values()
         ]
 
-    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], StoppingRule]:
-        """The lists of a grid and its stop: its own word goes before the study's, that on quick runs before others."""
+    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], int]:
+        """The lists of a grid and its pairs: its own word goes before the study's, that on quick runs before others."""
         defaults, shorter = self.content.get("defaults", {}), self.content.get("quick", {})
         layers: list[Mapping[str, Any]] = [STANDARD, defaults, grid]
         stops = [self.content.get("stop", USUAL), grid.get("stop")]
@@ -147,7 +146,7 @@ class Study:
             for name in PARAMETERS
             if name in settings
         }
-        return lists, stopping_rule([each for each in stops if each is not None][-1])
+        return lists, pairs_of([each for each in stops if each is not None][-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +155,7 @@ class Cell:
 
     parameters: Mapping[str, Any]
     grids: tuple[str, ...]
-    stop: StoppingRule
+    pairs: int
     study_seed: str
     table: TableFile | None = None
 
@@ -252,7 +251,7 @@ def _check(content: Mapping[str, Any]) -> None:
         for key in NEEDED:
             if key not in grid and key not in content.get("defaults", {}):
                 raise BadStudy(f"grid {number} needs {key!r}, a value or a list")
-    stopping_rule(content.get("stop", USUAL))
+    pairs_of(content.get("stop", USUAL))
 
 
 def _check_texts(where: str, section: Mapping[str, Any], *keys: str) -> None:
@@ -270,81 +269,22 @@ def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
         if value == []:
             raise BadStudy(f"{where}: the list of {key} is empty")
         if key == "stop":
-            stopping_rule(value)
+            pairs_of(value)
         elif key in PARAMETERS:
             for each in _as_list(value):
                 read_value(key, each)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoppingRule:
-    """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
-
-    The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
-    """
-
-    pairs: int | None = None
-    half_width: float | None = None
-    batch: int = 100
-    max_pairs: int = 4000
-
-    def target(self, agreements: int, pairs: int) -> int:
-        """How many pairs to have after this many, of which so many agree; the same number if they are enough.
-
-        Examples
-        --------
-        >>> StoppingRule(half_width=.02, batch=100).target(97, 100), StoppingRule(half_width=.02, batch=100).target(300, 300)
-        (200, 300)
-        """
-        if self.pairs is not None:
-            return self.pairs
-        if pairs and self._narrow(agreements, pairs):
-            return pairs
-        return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
-
-    def forecast(self, agreements: int, pairs: int) -> int:
-        """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
-
-        Examples
-        --------
-        >>> StoppingRule(half_width=.02, batch=100).forecast(97, 100), StoppingRule(half_width=.02, batch=100).forecast(0, 0)
-        (400, 2500)
-        """
-        if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
-            return self.pairs or pairs
-        share = agreements / pairs if pairs else 0.5
-        low, high = pairs // self.batch + 1, ceil(self.max_pairs / self.batch)
-        while low < high:
-            batches = (low + high) // 2
-            if self._narrow(round(share * batches * self.batch), batches * self.batch):
-                high = batches
-            else:
-                low = batches + 1
-        return min(low * self.batch, self.max_pairs)
-
-    def _narrow(self, agreements: int, pairs: int) -> bool:
-        low, high = clopper_pearson(agreements, pairs)
-        return (high - low) / 2 <= (self.half_width or 0.0)
-
-
-def stopping_rule(section: Any) -> StoppingRule:
-    """Check what a file says."""
+def pairs_of(section: Any) -> int:
+    """How many pairs a stop asks for."""
     if not isinstance(section, dict):
         raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {quote(section)}")
-    for key, value in section.items():
-        if key not in ("pairs", "half_width", "batch", "max_pairs"):
-            raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
-        if key == "half_width":
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
-                raise BadStudy(f"half_width must be between 0 and 0.5, got {quote(value)}")
-        elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
-            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {quote(value)}")
-    if ("pairs" in section) == ("half_width" in section) or ("pairs" in section and len(section) > 1):
-        raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    stop = StoppingRule(**section)
-    if stop.batch > stop.max_pairs:
-        raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
-    return stop
+    if set(section) != {"pairs"}:
+        raise BadStudy(f"stop has one key, pairs, got {', '.join(sorted(section)) or 'none':.90}")
+    pairs = section["pairs"]
+    if isinstance(pairs, bool) or not isinstance(pairs, int) or not 1 <= pairs <= _MOST_PAIRS:
+        raise BadStudy(f"pairs of stop must be a whole number from 1 to {_MOST_PAIRS}, got {quote(pairs)}")
+    return pairs
 
 
 def read_value(name: str, value: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Two worlds made of real data: labs choose among fitted models that they did not fit.
+"""Worlds made of real data: labs choose among fitted models that they did not fit.
 
-``digits``: 240 classifiers of even and odd handwritten digits; ``breast_cancer``: 200 classifiers of tumours. All were
-fitted on public rows; the labs' items are drawn from other rows, which carry their true labels. The packaged files hold
-predictions and labels only; `benchmarks/candidates.py` makes them. `twelve_models`: one of each kind, from ``digits``.
+``digits``: 240 classifiers of even and odd handwritten digits; ``breast_cancer``: 200 classifiers of tumours;
+`flight_worlds`: twelve classifiers of late flights. All were fitted on other rows than the labs' items are drawn from.
+Packaged files hold predictions and labels only; `benchmarks/candidates.py` and `benchmarks/flights.py` make them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from replical.errors import BadSpec
 from replical.worlds.world import World
 
 NAMES = ("digits", "breast_cancer")
+_PUBLIC_FLIGHTS = 20_000  # the first ones; the others are the labs'
 _TWELVE = {  # one of each kind of model, fitted on all public rows, and what the packaged file calls it
     "adaboost": "adaboost-t30-all",
     "boosting": "boosting-t50-d3-all",
@@ -42,19 +43,31 @@ def real_world(name: str, pool_size: int | str) -> World:
     >>> len(world.C), world.population().nu
     (240, Fraction(13, 1297))
     """
+    if name not in NAMES:
+        raise BadSpec(f"unknown data {name!r}; there are {' and '.join(NAMES)}")
     return _world(*_stored(name), pool_size)
 
 
-def twelve_models(pool_size: int | str) -> World:
-    """A world of twelve classifiers of even and odd handwritten digits, one of each kind.
+def flight_worlds(items: int, public: int) -> tuple[World, World, World]:
+    """Twelve models that say whether a flight will be late: labs with so many items, and two kinds of public flights.
+
+    The first public ones are like the labs' flights; of the second ones, which are from elsewhere, half were late.
 
     Examples
     --------
-    >>> world = twelve_models(20_000)
-    >>> len(world.C), world.C.candidates[0], world.population().nu
-    (12, 'adaboost', Fraction(14, 1297))
+    >>> labs, alike, balanced = flight_worlds(20_000, 100)
+    >>> len(labs.C), labs.C.candidates[0], len(labs.cells), len(alike.cells), len(balanced.cells)
+    (12, 'discriminant', 100000, 20000, 9350)
     """
-    return _world(*twelve(), pool_size)
+    names, predictions, late = _stored("flights")
+    public_rows, lab_rows = np.split(np.arange(len(late)), [_PUBLIC_FLIGHTS])
+    in_time, delayed = (public_rows[late[public_rows] == each] for each in (0, 1))
+    balanced = np.concatenate([delayed, in_time[: len(delayed)]])
+
+    def world(rows: NDArray[np.int64], size: int) -> World:
+        return _world(names, predictions[:, rows], late[rows], size)
+
+    return world(lab_rows, items), world(public_rows, public), world(balanced, public)
 
 
 def twelve() -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
@@ -65,8 +78,6 @@ def twelve() -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
 
 def _stored(name: str) -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
     """Names of models, one row of predictions each, and the true labels, from a packaged file."""
-    if name not in NAMES:
-        raise BadSpec(f"unknown data {name!r}; there are {' and '.join(NAMES)}")
     with (
         as_file(files("replical.worlds") / "data" / f"{name}.npz") as path,
         np.load(path, allow_pickle=False) as stored,

@@ -51,16 +51,12 @@ def test_too_many_in_several_grids():
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.sampled_from([10**400, -(10**400), 10**12]) | st.floats()
     | st.text(max_size=8) | st.dates() | st.sampled_from(["exact", "boundary:1", "thresholds:5", "cal", "boundary:nan,nan"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*PARAMETERS, "pairs", "half_width", "?"]), inner, max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*PARAMETERS, "pairs", "?"]), inner, max_size=3),
     max_leaves=5,
 )  # fmt: skip
 PLACES = [(name,) for name in ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick", "?")]
 PLACES += [("grid", 0, name) for name in (*PARAMETERS, "name", "stop", "quick", "?")]
-PLACES += [
-    (part, name)
-    for part in ("defaults", "quick", "stop")
-    for name in (*PARAMETERS, "pairs", "half_width", "batch", "max_pairs")
-]
+PLACES += [(part, name) for part in ("defaults", "quick", "stop") for name in (*PARAMETERS, "pairs")]
 
 
 @settings(max_examples=300)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from replical.core import bits
 from replical.core.kernels.accounts import Kinds, add
-from replical.core.kernels.columns import Columns
 from replical.core.kernels.matrices import (
+    Columns,
     Nearest,
     add_wrong,
     blank_memory,

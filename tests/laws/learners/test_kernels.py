@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
-from replical.classes.predictions import survivors
+from replical.classes.predictions import packed
 from replical.core.kernels import backend
 from replical.learners.planning import learner_for
 from replical.pools import version_space
@@ -48,14 +48,12 @@ def facts(learner, labels):
 def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learner, labels, monkeypatch):
     with backend.using("numpy"):
         expected = facts(learner, labels)
-    monkeypatch.setattr(survivors, "_SMALL", 0)
-    monkeypatch.setattr(survivors, "_SHRINKS", 1)
+    monkeypatch.setattr(packed, "_SMALL", 0)
+    monkeypatch.setattr(packed, "_SHRINKS", 1)
     monkeypatch.setattr(version_space, "_LOOK", 2**20)
     moved = []
-    together = survivors.SurvivorPredictions.__init__
-    monkeypatch.setattr(
-        survivors.SurvivorPredictions, "__init__", lambda *these: (moved.append(1), together(*these))[1]
-    )
+    together = packed.SurvivorPredictions.__init__
+    monkeypatch.setattr(packed.SurvivorPredictions, "__init__", lambda *these: (moved.append(1), together(*these))[1])
     with backend.using("numpy"):
         assert facts(learner, labels) == expected
     assert moved

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import PredictionTable, SharedRandomness, Thresholds, VersionSpace
-from replical.classes.predictions import survivors
+from replical.classes.predictions import packed
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
@@ -130,9 +130,9 @@ def test_a_structured_class_equals_its_explicit_table(n, data):
 def moving(request):
     """Survivors are moved together never, or whenever there are fewer."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(survivors, "_SMALL", 0)
-        patch.setattr(survivors, "_SHRINKS", 0)
-        patch.setattr(survivors, "_MOST_MOVED", -1 if request.param == "never" else 2**40)
+        patch.setattr(packed, "_SMALL", 0)
+        patch.setattr(packed, "_SHRINKS", 0)
+        patch.setattr(packed, "_MOST_MOVED", -1 if request.param == "never" else 2**40)
         patch.setattr(version_space, "_LOOK", 2**20)
         yield request.param
 
@@ -146,7 +146,7 @@ def test_survivors_moved_together_say_the_same(moving, space, seed):
     labels, anyone, everything = len(C.labels), np.arange(len(C)), np.arange(len(items))
     while True:
         assert V.disagreement.tolist() == reference.dis(codes, alive)
-        assert isinstance(V.predictions, survivors.SurvivorPredictions) == (moving == "always" and len(alive) < len(C))
+        assert isinstance(V.predictions, packed.SurvivorPredictions) == (moving == "always" and len(alive) < len(C))
         asked = generator.integers(len(items), size=generator.integers(8))
         counts = generator.integers(9, size=(len(asked), labels))
         expected = reference.errors(codes, alive, asked, counts)

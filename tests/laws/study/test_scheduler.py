@@ -11,11 +11,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from replical.core.parallel import local
 from replical.study.results import summary
-from replical.study.scheduler import Sweep
-from replical.study.spec import Study
-from replical.study.store import Store, rows_of
+from replical.study.store import rows_of
 from replical.worlds.audit import Pair, columns, figures
 from support.studies import GRID, Chance, based, of_pairs
 
@@ -98,39 +95,6 @@ def test_more_pairs_go_on_from_those_that_are_there_and_fewer_are_the_first(
         most = max(most, pairs)
 
 
-# Stopping by width
-WIDE = {"half_width": 0.13, "batch": 20, "max_pairs": 70}
-BY_WIDTH = based(stop=WIDE, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
-
-
-@pytest.fixture(scope="module")
-def by_width(tmp_path_factory):
-    with local(1) as busy:
-        kept = Sweep(Study.of(BY_WIDTH).cells(), Store(tmp_path_factory.mktemp("by width")), busy).run()
-    return {name: (each.rows, each.facts) for name, each in kept.items()}
-
-
-@pytest.mark.slow
-@SHARED
-@given(st.integers(1, 70), st.integers(0, 10**9), st.integers(1, 4), st.integers(0, 30))
-def test_whatever_was_there_before_the_stop_is_where_it_would_be(
-    in_any_order, sweep, by_width, tmp_path_factory, before, seed, count, after
-):
-    """Where it would have stopped anyway: after pairs of another stop, losses, a plug pulled between or within batches."""
-    folder = tmp_path_factory.mktemp("width")
-    sweep(based(grid=[{**GRID, "learner": "erm"}], stop={"pairs": before}), folder=folder)
-    heard = [0]
-
-    def plug(_):
-        heard[0] += 1
-        if heard[0] > after:
-            raise Stopped
-
-    with contextlib.suppress(Stopped):
-        sweep(BY_WIDTH, folder=folder, workers=in_any_order(Chance(seed, count, 0.2)), progress=plug)
-    assert sweep(BY_WIDTH, folder=folder, workers=in_any_order(Chance(seed + 1, count, 0.2))).tables == by_width
-
-
 @pytest.mark.slow
 @SHARED
 @given(st.integers(0, 10**9), st.integers(1, 4))
@@ -169,10 +133,10 @@ def check_progress(told, cells):
 
 @pytest.mark.slow
 @SHARED
-@given(st.integers(0, 10**9), st.integers(1, 4), st.sampled_from([{"pairs": 30}, WIDE]))
-def test_progress_only_goes_forward(in_any_order, sweep, seed, count, stop):
-    found = sweep({**BY_WIDTH, "stop": stop}, workers=in_any_order(Chance(seed, count, 0.1)))
+@given(st.integers(0, 10**9), st.integers(1, 4))
+def test_progress_only_goes_forward(in_any_order, sweep, seed, count):
+    content = based(stop={"pairs": 30}, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
+    found = sweep(content, workers=in_any_order(Chance(seed, count, 0.1)))
     check_progress(found.progress, 5)
     assert found.progress[-1].pairs_done == sum(each["pairs"] for each in found.rows)
-    if "pairs" in stop:
-        assert {each.pairs for each in found.progress} == {150}
+    assert {each.pairs for each in found.progress} == {150}

@@ -1,11 +1,10 @@
 """Whatever a grid holds, its cells are the union of its parts and are named by nothing but what they try."""
 
 import hypothesis.strategies as st
-from hypothesis import assume, given
+from hypothesis import given
 
-from replical.core.exact import clopper_pearson
 from replical.learners.catalogue import of_lists
-from replical.study.spec import StoppingRule, Study
+from replical.study.spec import Study
 from support.studies import TINY, tiny
 
 LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list
@@ -58,41 +57,3 @@ def test_cells_are_the_union_of_the_grids(one, two):
     assert {cell.id for cell in tiny(one, two).cells()} == {
         cell.id for grid in (one, two) for cell in tiny(grid).cells()
     }
-
-
-# ---- when a cell stops ----
-
-
-# Stops
-STOPS = st.builds(
-    lambda half_width, batch, batches, odd: StoppingRule(half_width=half_width, batch=batch, max_pairs=batch * batches + odd % batch),
-    st.floats(0.01, 0.4), st.integers(1, 60), st.integers(1, 20), st.integers(0, 59),
-)  # fmt: skip
-
-
-@given(STOPS, st.data())
-def test_width_is_looked_at_after_whole_batches_and_nothing_else_is(stop, data):
-    pairs = data.draw(st.integers(1, stop.max_pairs // stop.batch)) * stop.batch
-    agreements = data.draw(st.integers(0, pairs))
-    low, high = clopper_pearson(agreements, pairs)
-    assume(abs((high - low) / 2 - stop.half_width) > 1e-9)
-    wanted = stop.target(agreements, pairs)
-    if (high - low) / 2 < stop.half_width:
-        assert wanted == pairs
-    else:
-        assert wanted == min(pairs + stop.batch, stop.max_pairs)
-    assert wanted == stop.target(pairs - agreements, pairs)  # the same, wherever the interval lies
-
-
-@given(STOPS)
-def test_the_first_batch_is_always_run_and_no_cell_exceeds_its_most(stop):
-    assert stop.target(0, 0) == stop.batch
-    assert stop.target(stop.max_pairs // 2, stop.max_pairs) == stop.max_pairs
-
-
-@given(STOPS, st.data())
-def test_what_is_expected_lies_between_what_is_wanted_and_the_most(stop, data):
-    pairs = data.draw(st.integers(0, stop.max_pairs // stop.batch)) * stop.batch
-    agreements = data.draw(st.integers(0, pairs))
-    assert stop.target(agreements, pairs) <= stop.forecast(agreements, pairs) <= stop.max_pairs
-    assert StoppingRule(pairs=7).forecast(agreements, pairs) == 7

@@ -11,8 +11,7 @@ from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
 from replical.core.kernels import torch_kernels as torch_balls
 from replical.core.kernels import torch_kernels as torch_pairs
-from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, blank_memory, disagreement, tallies, transpose
+from replical.core.kernels.matrices import Columns, add_wrong, blank_memory, disagreement, tallies, transpose
 from replical.core.kernels.pairs import GrowingBalls, Pairs
 from replical.core.kernels.signs import signs
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange

@@ -13,8 +13,8 @@ from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import certify, read, text_of, write
 from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
+from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
-from replical.lab.journal.owner import commitment
 from replical.lab.sessions.session import Session
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, Run, content, private, world

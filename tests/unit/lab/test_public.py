@@ -6,8 +6,7 @@ import pytest
 from replical.classes.catalogue import recipe
 from replical.errors import ReplicalError
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart, check_features, read_public
-from replical.lab.same_items import same_items
+from replical.lab.public import check_apart, check_features, read_public, same_items
 from replical.lab.tables import read_pool
 from support.lab import content
 from support.protocols import SECTIONS

@@ -9,10 +9,10 @@ from replical.errors import BadJournal, BadProtocol, BadRegistration, BadUsage
 from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import confirming
+from replical.lab.journal.binding import commitment, seed_of
+from replical.lab.journal.binding import registration_digest as digest_of
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import commitment, seed_of
-from replical.lab.journal.owner import registration_digest as digest_of
 from replical.lab.protocol import Protocol
 from replical.lab.registration import check_against, mismatches, read, register, tell_beacon, write
 from replical.lab.sessions.session import Session

@@ -8,11 +8,10 @@ from concurrent.futures import Future
 import pyarrow as pa
 import pytest
 
-from replical.core.exact import clopper_pearson
 from replical.core.parallel import Workers, local
 from replical.study.results import SCHEMA, table
 from replical.study.scheduler import Sweep
-from replical.study.spec import StoppingRule, Study
+from replical.study.spec import Study
 from replical.study.store import Piece, Store, work
 from replical.worlds.audit import audit
 from replical.worlds.experiment import prepare
@@ -96,40 +95,6 @@ def test_a_quick_run_after_the_whole_is_cut_from_it_and_leaves_it_alone(sweep, t
     assert [each["pairs"] for each in cut.rows] == [7, 7]
     assert cells_of(folder) == before
     assert sweep(content, folder=folder).tables == whole.tables
-
-
-# Stopping by width
-WIDE = {"half_width": 0.13, "batch": 20, "max_pairs": 70}
-BY_WIDTH = based(stop=WIDE, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
-
-
-def test_batches_are_run_until_the_interval_is_narrow(sweep):
-    found = sweep(BY_WIDTH)
-    lengths = []
-    for rows, _ in found.tables.values():
-        pairs = len(rows["pair"])
-        lengths.append(pairs)
-        for looked in range(20, pairs, 20):
-            low, high = clopper_pearson(sum(rows["agree"][:looked]), looked)
-            assert (high - low) / 2 > 0.13
-        low, high = clopper_pearson(sum(rows["agree"]), pairs)
-        assert pairs == 70 or (pairs % 20 == 0 and (high - low) / 2 <= 0.13)
-    assert sorted(lengths) == [20, 60, 60, 70, 70]
-
-
-def test_a_stop_by_width_does_not_look_where_the_interval_lies(sweep, tmp_path, tasks):
-    """Turn every agreement into a disagreement: as many pairs are run."""
-    plain = sweep(BY_WIDTH).tables
-    tasks("""
-def task(piece):
-    told = work(piece)
-    told.rows["agree"] = [not each for each in told.rows["agree"]]
-    return told
-""")
-    turned = sweep(BY_WIDTH).tables
-    assert {name: len(rows["pair"]) for name, (rows, _) in turned.items()} == {
-        name: len(rows["pair"]) for name, (rows, _) in plain.items()
-    }
 
 
 # Cells that cannot be run
@@ -244,19 +209,6 @@ def test_a_piece_takes_about_a_second(pace, lengths, sweep):
     clock = Clock(lambda piece: pace * (piece.end - piece.start))
     sweep(based(grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}], stop={"pairs": 60}), workers=clock)
     assert clock.lengths == lengths
-
-
-def test_an_estimate_foresees_the_batches_that_will_be_needed(sweep):
-    content = based(
-        grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}],
-        stop={"half_width": 0.1, "batch": 20, "max_pairs": 400},
-    )
-    found = sweep(content, workers=Clock(lambda piece: float(piece.end - piece.start)))
-    assert found.progress[0].pairs == StoppingRule(half_width=0.1, batch=20, max_pairs=400).forecast(0, 0) == 120
-    final = found.progress[-1].pairs_done
-    for far in found.progress[3:]:
-        assert far.seconds_left == far.pairs - far.pairs_done
-        assert abs(far.pairs - final) <= 40
 
 
 def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from replical.errors import BadStudy
 from replical.learners.catalogue import find, of_lists
-from replical.study.spec import StoppingRule, Study
+from replical.study.spec import Study
 from support.paths import ROOT
 from support.studies import TINY, TINY_GRID, tiny, tiny_toml
 
@@ -35,7 +35,7 @@ def test_grids_are_united_and_a_cell_that_both_name_is_run_once_as_the_first_say
     cells = tiny(first, {"name": "two", "epsilon": [0.2, 0.3]}, stop={"pairs": 7}).cells()
     assert chosen(cells, "epsilon") == [(0.1,), (0.2,), (0.3,)]
     assert [cell.grids for cell in cells] == [("one",), ("one", "two"), ("two",)]
-    assert [cell.stop.pairs for cell in cells] == [5, 5, 7]
+    assert [cell.pairs for cell in cells] == [5, 5, 7]
 
 
 def test_standard_values_defaults_and_the_grid_s_own_word():
@@ -140,7 +140,7 @@ def quick(*grids, **more):
 
 def test_quick_replaces_lists_and_the_stop():
     (cell,) = quick({"epsilon": [0.1, 0.2, 0.3]})
-    assert (cell.parameters["epsilon"], cell.stop.pairs) == (0.2, 3)
+    assert (cell.parameters["epsilon"], cell.pairs) == (0.2, 3)
     assert len(tiny({"epsilon": [0.1, 0.2, 0.3]}, quick=QUICK).cells()) == 3
 
 
@@ -157,7 +157,7 @@ def test_a_grid_may_be_left_out_of_quick_or_have_its_own():
         {"quick": True, "epsilon": 0.6},
     ]
     cells = quick(*grids)
-    assert [(cell.grids, cell.parameters["epsilon"], cell.stop.pairs) for cell in cells] == [
+    assert [(cell.grids, cell.parameters["epsilon"], cell.pairs) for cell in cells] == [
         (("grid 2",), 0.3, 2), (("grid 2",), 0.4, 2), (("grid 3",), 0.2, 3),
     ]  # fmt: skip
 
@@ -177,7 +177,7 @@ def test_without_a_word_on_quick_it_is_the_study_itself():
 def test_whose_stop_counts():
     def pairs(grid, **more):
         whole = tiny(grid, **more)
-        return whole.cells()[0].stop.pairs, whole.cells(quick=True)[0].stop.pairs
+        return whole.cells()[0].pairs, whole.cells(quick=True)[0].pairs
 
     own, late = {"stop": {"pairs": 4}}, {"stop": {"pairs": 5}, "quick": {"stop": {"pairs": 2}}}
     assert pairs({}) == (200, 200)
@@ -190,7 +190,7 @@ def test_whose_stop_counts():
 def test_the_stop_of_a_grid_does_not_change_what_its_cells_try():
     plain, own = (tiny({"learner": "replical", **stop}) for stop in ({}, {"stop": {"pairs": 4}}))
     assert [cell.id for cell in plain.cells()] == [cell.id for cell in own.cells()]
-    assert own.cells()[0].stop == StoppingRule(pairs=4)
+    assert own.cells()[0].pairs == 4
 
 
 # What it may not say
@@ -210,16 +210,3 @@ def test_what_is_no_file_is_named(tmp_path):
 def test_a_date_is_no_seed():
     with pytest.raises(BadStudy, match="'seed'"):
         tiny(seed=date(2020, 1, 1))
-
-
-# ---- when a cell stops ----
-
-
-def test_what_is_expected_is_what_happens_if_nothing_changes():
-    stop = StoppingRule(half_width=0.05, batch=50, max_pairs=4000)
-    agreements, pairs = 45, 50
-    expected = stop.forecast(agreements, pairs)
-    while (wanted := stop.target(round(0.9 * pairs), pairs)) > pairs:
-        pairs = wanted
-    assert expected == pairs
-    assert stop.forecast(0, 0) == 450  # the worst: half of them agree

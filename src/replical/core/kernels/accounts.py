@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.kernels.backend import register
-from replical.core.kernels.columns import Indices
+from replical.core.kernels.matrices import Indices
 
 Counts = NDArray[np.int64]
 

@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from replical.core import bits
 from replical.core.bits import Bits, Packed
 from replical.core.kernels.backend import share
-from replical.core.kernels.columns import Columns, Indices
-from replical.core.kernels.matrices import Nearest, blank_memory
+from replical.core.kernels.matrices import Columns, Indices, Nearest, blank_memory
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from replical.core import bits
 from replical.core.bits import Packed, blocks
 from replical.core.kernels import torch_device as device
-from replical.core.kernels.columns import Columns, Indices, levels
+from replical.core.kernels.matrices import Columns, Indices, levels
 from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Tops, Whole
 from replical.core.kernels.torch_device import Tensor
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from replical.classes.base import size_of
 from replical.classes.scores import Scores
-from replical.core.ranges import MOST_RANGES, NotNamed, digest_of_set, indices_of, ranges_of
+from replical.core.ranges import indices_of, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, ReplicalError
 from replical.lab.certificate.file import condition_part, seal, summary_hypotheses
@@ -96,10 +96,6 @@ class Verification:
         return tuple(check for check in self.checks if check.status == status)
 
 
-NAMES = "survivors"  # what shows that which follows from the names of survivors
-_FOLLOW_FROM_NAMES = ("survivors", "hypothesis", "shared.winner_rank")
-
-
 class Checks:
     """Collects checks; whatever goes wrong inside one is that check's failure, not a crash."""
 
@@ -115,11 +111,6 @@ class Checks:
         """Make one check; the test returns what is wrong, or nothing. Did it hold?"""
         try:
             detail = test()
-        except NotNamed as error:
-            self.done.append(
-                Check(name=name, status="not checkable", detail=str(error), needs=NAMES, fields=_FOLLOW_FROM_NAMES)
-            )
-            return True
         except ReplicalError as error:
             detail = str(error)
         except (
@@ -136,9 +127,8 @@ class Checks:
         return detail is None
 
     def verification(self, level: str) -> Verification:
-        """What they come to, at this depth; a replay names the survivors, and has shown all that follows from them."""
-        done = self.done if level != "journal" else [check for check in self.done if check.needs != NAMES]
-        return Verification(level=level, checks=tuple(done))
+        """What they come to, at this depth."""
+        return Verification(level=level, checks=tuple(self.done))
 
 
 def check_seal(certificate: Mapping[str, Any]) -> str | None:
@@ -197,24 +187,7 @@ _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab
 
 def check_sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Are survivors a set of hypotheses?"""
-    told, n = body["survivors"], len(protocol.recipe.C)
-    if "digest" in told and (wrong := _check_digest(told, n)):
-        return wrong
-    if "ranges" in told:
-        ranges = ranges_of(told, n)
-        if not ranges:
-            return "nobody survived"
-        if (len(ranges) > MOST_RANGES) != ("digest" in told):
-            return f"sets of more than {MOST_RANGES:,} ranges, and no others, are told by their digest"
-        if "digest" in told and (wrong := same(told["digest"], digest_of_set(told))):
-            return wrong
-    return None
-
-
-def _check_digest(told: Mapping[str, Any], n: int) -> str | None:
-    """Can a set of so many of `n` hypotheses have more ranges than are named?"""
-    possible = is_count(told["count"]) and MOST_RANGES < told["count"] <= n - MOST_RANGES
-    return None if possible else f"no {told['count']!r} of {n:,} hypotheses lie in more than {MOST_RANGES:,} ranges"
+    return None if ranges_of(body["survivors"], len(protocol.recipe.C)) else "nobody survived"
 
 
 def check_hypothesis(body: Mapping[str, Any], protocol: Published) -> str | None:

@@ -12,7 +12,6 @@ import numpy as np
 from replical.core.ranges import overlap, ranges_of
 from replical.errors import BadUsage
 from replical.lab.certificate.checks import index_of, protocol_of, record_of
-from replical.lab.certificate.survivors import Survivors, check_every, named
 from replical.lab.protocol import Protocol
 from replical.learners.proof import family_of
 
@@ -99,8 +98,8 @@ class Comparison:
         return self.same_protocol and self.same_index and not self.identical and not refuted
 
 
-def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survivors] = ()) -> Comparison:
-    """Do these labs have one answer to one protocol? Files name the `survivors` of those that tell a digest of them."""
+def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
+    """Do these labs have one answer to one protocol?"""
     bodies = [certificate["body"] for certificate in certificates]
     for first, number in _repeats([body["private_commitment"] for body in bodies]):
         raise BadUsage(
@@ -112,11 +111,9 @@ def compare(certificates: Sequence[Mapping[str, Any]], survivors: Sequence[Survi
     indices = list(map(index_of, bodies))
     same_protocol = len(set(protocols)) == 1
     runs = [body for body in bodies if not confirms(body)]
-    check_every(survivors, runs)
     common = None
     if same_protocol and runs and all("proof" in body for body in runs) and _contain_answer(runs[0]):
-        places = [number for number, body in enumerate(bodies) if not confirms(body)]
-        common = _common([named(bodies[place], survivors, which=_which(place, bodies[place])) for place in places])
+        common = _common(runs)
     if common is not None and common.answer is not None:
         indices = [index if confirms(body) else common.answer for index, body in zip(indices, bodies, strict=True)]
     same_index = len(set(indices)) == 1

@@ -28,8 +28,8 @@ from replical.classes.base import is_listed
 from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
+from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Link
-from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session, transcript

@@ -51,11 +51,10 @@ class Shared(Struct, forbid_unknown_fields=True):
 
 
 class HypothesisSet(Struct, forbid_unknown_fields=True):
-    """Hypotheses as ascending ranges [low, high], or the digest of too many of them; and how many there are."""
+    """Hypotheses as ascending ranges [low, high], and how many there are."""
 
     count: int
     ranges: list[tuple[int, int]] | UnsetType = UNSET
-    digest: Digest | UnsetType = UNSET
 
 
 class Round(Struct, forbid_unknown_fields=True):

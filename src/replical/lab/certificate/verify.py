@@ -43,7 +43,6 @@ from replical.lab.certificate.checks import (
 )
 from replical.lab.certificate.file import body_of, plan_of, shared_of, summary
 from replical.lab.certificate.schema import wrong_body
-from replical.lab.certificate.survivors import Survivors, check_own
 from replical.lab.certificate.unchecked import (
     MADE_IN_PUBLIC,
     not_checkable,
@@ -51,15 +50,15 @@ from replical.lab.certificate.unchecked import (
     unchecked_public,
     unchecked_registration,
 )
+from replical.lab.journal.binding import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.journal.journal import Journal
-from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_made
 from replical.lab.sessions.replay import Budgets
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
-from replical.learners.catalogue import find
+from replical.learners.catalogue import find, takes_handicaps
 from replical.learners.plan import STOP
 from replical.learners.proof import family_of, same
 from replical.pools.pool import Pool
@@ -72,12 +71,8 @@ def verify(
     journal: Journal | None = None,
     *,
     public: Path | None = None,
-    survivors: Survivors | None = None,
 ) -> Verification:
-    """Check a certificate as deeply as what is given allows.
-
-    A `public` table shows whether it made the handicaps; a file of `survivors` names them where the certificate does not.
-    """
+    """Check a certificate as deeply as what is given allows; a `public` table shows whether it made the handicaps."""
     checks, body = Checks(), certificate["body"]
     check_limits(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
@@ -89,9 +84,6 @@ def verify(
     if not readable:
         return checks.verification("self")
     protocol, level = protocol_of(body), "self"
-    if survivors is not None:
-        check_own(survivors, body)
-        body = survivors.named_in(body)
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
     if public is not None and readable:
@@ -221,8 +213,7 @@ def check_limits(body: Any, *, deeply: bool = False) -> None:
         n = len(Protocol(protocol).recipe.C)
     except (ReplicalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         return
-    handicaps = isinstance(protocol.get("learner"), Mapping) and protocol["learner"].get("name") == "handicap"
-    most = _MEASURED if deeply or handicaps else _ALONE
+    most = _MEASURED if deeply or takes_handicaps(protocol.get("learner")) else _ALONE
     if n > most:
         raise _too_much(f"{n:,} hypotheses", most)
 

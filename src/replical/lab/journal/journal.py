@@ -34,7 +34,6 @@ from replical.lab.journal import reservations
 from replical.lab.journal.database import Database, Fence, make_private
 
 TABLE = "replical_events"
-SNAPSHOT = "replical_snapshot"  # one row, if any: see `replical.lab.sessions.replay`
 SCHEMA = "replical.journal/2"
 _AT_ONCE = 10_000  # rows fetched at a time
 
@@ -296,20 +295,6 @@ class Journal:
         """Is this the runner's?"""
         return self._fence is not None
 
-    @property
-    def snapshot(self) -> bytes | None:
-        """What `keep_snapshot` wrote last, if anything."""
-        with self._database.reading() as connection:
-            if not self._sql.inspect(connection).has_table(SNAPSHOT):
-                return None
-            found = connection.exec_driver_sql(f"SELECT content FROM {SNAPSHOT}").scalar()
-        return None if found is None else bytes(found) if isinstance(found, bytes | memoryview) else b""
-
-    def keep(self, snapshot: bytes) -> None:
-        """Keep a `snapshot` in place of the last one; it is no event."""
-        with self._writing() as connection:
-            keep_snapshot(self._sql, connection, snapshot)
-
     def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, bytes]]:
         """Go along the chain: from the hash of event `after` on, where it has one, else from the beginning."""
         with self._database.reading() as connection:
@@ -532,14 +517,6 @@ def lock_table(connection: Any) -> None:
     """Until this transaction ends nobody else adds events; SQLite lets in one writer at a time anyway."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
-
-
-def keep_snapshot(sql: Any, connection: Any, snapshot: bytes) -> None:
-    """Put a snapshot in the place of the last one."""
-    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
-    connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {SNAPSHOT} (one INTEGER PRIMARY KEY, content {kind})")
-    connection.exec_driver_sql(f"DELETE FROM {SNAPSHOT}")
-    connection.execute(sql.text(f"INSERT INTO {SNAPSHOT} VALUES (1, :content)"), {"content": snapshot})
 
 
 def last_number(connection: Any) -> int:

@@ -30,7 +30,7 @@ class Ledger:
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
-    measure: int = 0  # labels to measure the answer's error with
+    error_labels: int = 0  # labels to measure the answer's error with
     budget: int | None = None  # labels that the lab wants to spend, neither fewer nor more
     estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
     lab: str | None = None  # its name
@@ -67,7 +67,7 @@ class Ledger:
             self.parts[str(event.detail["fingerprint"])] = None
             self.grown = True
         elif event.kind == "measure" and event.detail is not None:
-            self.measure = max(self.measure, int(event.detail["labels"]))
+            self.error_labels = max(self.error_labels, int(event.detail["labels"]))
             self.estimate = None  # it counted fewer
         elif event.kind == "budget" and event.detail is not None:
             self.budget, self.estimate = int(event.detail["labels"]), None

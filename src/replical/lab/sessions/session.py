@@ -10,9 +10,9 @@ from replical.classes.gold import Said
 from replical.classes.scores import Scores
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
+from replical.lab.journal.binding import bind, name_events
 from replical.lab.journal.journal import Event, Journal, saying
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.replay import Budgets, Replay
@@ -53,7 +53,7 @@ class Session:
     budgets
         Labels that the lab wants to spend, and those to measure the answer's error with; what the journal says if left out.
     note
-        Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
+        Is told, in a sentence, what a person who runs may want to know.
 
     Attributes
     ----------
@@ -104,9 +104,7 @@ class Session:
         self._annotator, self._budgets = annotator, budgets
         learner = protocol.learner
         self.secret, self.lab = bind(protocol, lab, journal, (budgets or Budgets()).of(learner), note)
-        self.replay = Replay(
-            protocol, self.lab, journal, secret=self.secret, learner=learner, budgets=budgets, note=note
-        )
+        self.replay = Replay(protocol, self.lab, journal, secret=self.secret, learner=learner, budgets=budgets)
         self.replay.hear()
         self.fresh = not self.ledger.asked
         self.refresh()
@@ -118,7 +116,6 @@ class Session:
         self._check_conclusion(query)
         if query is None:
             return
-        self.replay.keep()
         unanswered = {*self.ledger.open_items, *self.open}  # of some, outputs are scored and others are not
         if self.journal.writable and self.open != [each for each in self.ledger.announced if each in unanswered]:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
@@ -238,9 +235,9 @@ class Session:
         return labels, ledger.skipped & seen
 
     @property
-    def measuring(self) -> int:
+    def error_labels(self) -> int:
         """Labels to ask for after the answer is known, to measure how often it errs."""
-        return self.replay.measuring
+        return self.replay.error_labels
 
     @property
     def learner(self) -> Learner:
@@ -250,10 +247,10 @@ class Session:
     @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol or the lab says so."""
-        most = self.replay.budgets._replace(measure=0).of(self.protocol.learner).plan.budget
-        return None if most is None else most + self.replay.measuring
+        most = self.replay.budgets._replace(error=0).of(self.protocol.learner).plan.budget
+        return None if most is None else most + self.replay.error_labels
 
-    def measure(self, labels: int) -> None:
+    def measure_error(self, labels: int) -> None:
         """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
 
         Raises
@@ -264,7 +261,7 @@ class Session:
             If it is no whole number of at least 1.
         """
         Measured(self.protocol.learner, labels)
-        if labels > self.ledger.measure:
+        if labels > self.ledger.error_labels:
             self._record([Event(kind="measure", detail={"labels": labels})])
 
     def spend(self, labels: int) -> None:

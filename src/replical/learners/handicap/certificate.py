@@ -43,7 +43,6 @@ from replical.learners.proof import (
     error_facts,
     is_count,
     is_share,
-    reference_words,
     same,
 )
 from replical.learners.result import Result
@@ -159,19 +158,21 @@ class HandicapFamily(Family):
         return facts | error_facts(claim.body["answer_error"])
 
     def error_words(self, result: Result, protocol: Published) -> str:
-        """How much more often than the best: an estimate, and a bound where it is certified."""
-        proof = result.proof
+        """How much more often it errs than the best: an estimate, and a bound where it is certified."""
+        proof, plan = result.proof, protocol.plan
         if result.measured is not None or not isinstance(proof, HandicapProof):
             return super().error_words(result, protocol)
-        most, none = proof.excess_upper, f"no more than the best{protocol.plan.among} on these labels"
+        most = proof.excess_upper
         estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
-        told = f"about {about(estimate)} {reference_words(protocol)}" if estimate else none
+        told = f"about {about(estimate)}" if estimate else "none on these labels"
         bound = ", an estimate without a bound"
         if most is not None:
             bound = f", {confidence(min(1.0, 2 * proof.beta))} interval 0 to {at_most(most, 4)}"
-        hint = "; --measure-error 100 measures the error itself" if protocol.plan.measurable else ""
-        what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
-        return f"{what}: {told}{bound}{hint}."
+        noiseless = ", if some hypothesis makes no error" if plan.infers else ""
+        hint = "; --measure-error 100 measures the error" if plan.measurable else ""
+        best = f"best {'model' if protocol.recipe.models else 'hypothesis'}{plan.among}"
+        unit = "" if protocol.recipe.losses is None else " (1 is the costliest error)"
+        return f"Difference to the {best}{unit}: {told}{bound}{noiseless}{hint}."
 
     def proof_words(self, result: Result, protocol: Published) -> str:
         """Certified or not: what that means, or why not, what would help, and what is proven all the same."""

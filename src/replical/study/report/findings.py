@@ -34,11 +34,9 @@ from replical.study.judging import (
     percent_up,
     replicable_rows,
     span,
-    task,
     verdict,
 )
 from replical.study.results import Row
-from replical.study.spec import Cell
 from replical.worlds.audit import COUNTED
 
 TERMS = (
@@ -130,8 +128,8 @@ def findings(rows: list[Row]) -> dict[str, list[str]]:
     """What the study shows, by what it is about."""
     makers = {
         "Agreement": (broken_promises, promises, last_step, plain_learners, proofs),
-        "Labels": (price, cheapest),
-        "Error": (accuracy, error_price),
+        "Labels": (price,),
+        "Error": (accuracy,),
     }
     sections = {about: [each for make in of for each in make(rows)] for about, of in makers.items()}
     return {about: sentences for about, sentences in sections.items() if sentences}
@@ -262,36 +260,6 @@ def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
     return dict(sorted(kinds.items()))
 
 
-def cheapest(rows: list[Row]) -> list[str]:
-    """Which replicable learner asked for fewest labels."""
-    tasks = contests(rows)
-    won = Counter(contest[0]["learner"] for contest in tasks)
-    return [
-        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of "
-        f"{amount(len(tasks), 'task')}; the next asked for {span(_leads(tasks, learner))} times as many."
-        for learner, wins in sorted(won.items(), key=lambda entry: (-entry[1], entry[0]))
-    ]
-
-
-def _leads(tasks: list[list[Row]], learner: str) -> list[float]:
-    won = [contest for contest in tasks if contest[0]["learner"] == learner]
-    return [second["labels_mean"] / max(1.0, first["labels_mean"]) for first, second, *_ in won]
-
-
-def contests(rows: list[Row]) -> list[list[Row]]:
-    """Tasks that several learners solved with a proven promise: each learner's best cell, the fewest labels first."""
-    tasks: dict[tuple[object, ...], dict[str, Row]] = defaultdict(dict)
-    for row in replicable_rows(rows):
-        best = tasks[task(row)].get(row["learner"])
-        if (
-            not missing_proof(row)
-            and verdict(row) != BELOW
-            and (best is None or row["labels_mean"] < best["labels_mean"])
-        ):
-            tasks[task(row)][row["learner"]] = row
-    return [sorted(each.values(), key=lambda row: row["labels_mean"]) for each in tasks.values() if len(each) > 1]
-
-
 def accuracy(rows: list[Row]) -> list[str]:
     """How many labs ended above ε, against how many may."""
     ran = finished_rows(rows)
@@ -310,25 +278,11 @@ def accuracy(rows: list[Row]) -> list[str]:
     return [first, f"More labs than chance explains ended above ε in {amount(len(bad), 'cell')}: {list_few(bad)}."]
 
 
-def error_price(rows: list[Row]) -> list[str]:
-    """What is proven may cost accuracy."""
-    of = parents(rows)
-    mine = [row for row in replicable_rows(rows) if certifies(row) and row["cell"] in of]
-    worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
-    if not worse:
-        return []
-    share = [row["excess_error_mean"] / row["epsilon"] for row in worse]
-    return [
-        f"{_learners(worse)} costs accuracy: its mean excess error is above its parent's in {len(worse)} of "
-        f"{amount(len(mine), 'cell')} and there {span(share)} of ε."
-    ]
-
-
-def limits(rows: list[Row], cells: list[Cell], facts: Mapping[str, Any]) -> list[str]:
+def limits(rows: list[Row], facts: Mapping[str, Any]) -> list[str]:
     """What the study does not show."""
-    makers = (vacuous_cells, unclear_cells, uncertified_cells, wide_intervals, chance, cut_short)
+    makers = (vacuous_cells, uncertified_cells, chance, cut_short)
     sentences = [sentence for make in makers for sentence in make(rows)]
-    return [*sentences, *stops_by_width(rows, cells), *several_versions(facts), SIMULATED]
+    return [*sentences, *several_versions(facts), SIMULATED]
 
 
 def vacuous_cells(rows: list[Row]) -> list[str]:
@@ -339,22 +293,6 @@ def vacuous_cells(rows: list[Row]) -> list[str]:
     return [
         f"{amount(len(empty), 'cell says', 'cells say')} nothing about replicability: without the shared last step labs "
         f"already agree in more than {percent(1 - COUNTED)} of pairs: {list_few([cell_name(row) for row in empty])}."
-    ]
-
-
-def unclear_cells(rows: list[Row]) -> list[str]:
-    """Cells whose pairs are too few to say whether they count."""
-    promised = replicable_rows(rows)
-    unclear = [row for row in promised if is_unclear(row)]
-    if not unclear:
-        return []
-    empty, empty_unclear = (sum(bool(row["vacuous"]) for row in each) for each in (promised, unclear))
-    counted, counted_unclear = len(promised) - empty, len(unclear) - empty_unclear
-    return [
-        f"Of {amount(len(promised), 'cell')} with a promise, {amount(counted - counted_unclear, 'counts', 'count')} for "
-        f"certain and {amount(empty - empty_unclear, 'is', 'are')} vacuous for certain. In the other {len(unclear)} the "
-        f"pairs are too few to say, because the 95% interval of agreement without the last step contains "
-        f"{percent(1 - COUNTED)}: {amount(counted_unclear, 'is', 'are')} taken to count, {empty_unclear} as vacuous."
     ]
 
 
@@ -369,17 +307,6 @@ def uncertified_cells(rows: list[Row]) -> list[str]:
         f"In {amount(len(unsure), 'cell')} agreement is measured, not proven{labs}: "
         f"{list_few([cell_name(row) for row in unsure])}. "
         "The guarantee is about pairs of labs that are both certified."
-    ]
-
-
-def wide_intervals(rows: list[Row]) -> list[str]:
-    """Cells whose interval cannot tell a kept promise from a broken one."""
-    blunt = [row for row in replicable_rows(rows) if (row["agreement_high"] - row["agreement_low"]) / 2 > row["rho"]]
-    if not blunt:
-        return []
-    return [
-        f"In {amount(len(blunt), 'cell')} the half width of the 95% interval is above ρ: too few pairs to tell a promise "
-        f"that is kept from one that is broken (pairs: {span([row['pairs'] for row in blunt])})."
     ]
 
 
@@ -402,19 +329,6 @@ def cut_short(rows: list[Row]) -> list[str]:
     return [
         f"In {amount(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
         f"stop test; more labels may have been wanted: {list_few([cell_name(row) for row in cut])}."
-    ]
-
-
-def stops_by_width(rows: list[Row], cells: list[Cell]) -> list[str]:
-    """Pairs were added until the interval was narrow."""
-    ran = {row["cell"] for row in finished_rows(rows)}
-    widths = [cell.stop.half_width for cell in cells if cell.stop.half_width is not None and cell.id in ran]
-    if not widths:
-        return []
-    return [
-        f"In {amount(len(widths), 'cell')} pairs were added until the half width of the interval was {span(widths)} or the "
-        "most pairs were reached. Only the width was looked at, after whole batches, but it depends on the data: "
-        "there 95% is approximate."
     ]
 
 

@@ -78,7 +78,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         terms=escape(TERMS),
         scope=escape(_scope(rows, quick=quick)),
         shows="".join(f"<h3>{about}</h3>{_items(each)}" for about, each in findings(rows).items()) or "<p>Nothing.</p>",
-        does_not_show=_items(limits(rows, study.cells(quick=quick), facts)),
+        does_not_show=_items(limits(rows, facts)),
         command=escape(_command(study, facts)),
         versions=escape(_versions(facts)),
         listing=escape(toml(study.content)),

@@ -1,9 +1,10 @@
-"""Whose journal it is: protocol, pool and perhaps an answer to confirm, the lab's name, its secret, and what was registered.
+"""What a journal belongs to: protocol, pool and perhaps an answer to confirm, the lab's name, secret and registrations.
 
-The first event binds a journal to a protocol and a pool, and holds the lab's secret, to which the lab commits. Without a
-beacon the secret is the seed of its private randomness. With one the seed is the hash of the secret and of a public value
-that does not exist yet when the lab commits: then nobody, the lab included, can know the seed before, and nobody but the
-lab can know it afterwards.
+A pool may grow: `bind` finds the rows that were added, and writes into the journal that they came. The first event binds a
+journal to a protocol and a pool, and holds the lab's secret, to which the lab commits. Without a beacon the secret is the
+seed of its private randomness. With one the seed is the hash of the secret and of a public value that does not exist yet
+when the lab commits: then nobody, the lab included, can know the seed before, and nobody but the lab can know it
+afterwards.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadUsage
-from replical.lab.journal.owner import LONGEST, beacon_value, commitment, is_beacon, seed_of
+from replical.lab.journal.binding import LONGEST, beacon_value, commitment, is_beacon, seed_of
 from support.power import rejects_at
 
 secrets = st.binary(min_size=16, max_size=40)
