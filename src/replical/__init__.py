@@ -25,7 +25,7 @@ _HOMES = {
     "Boosted": "learners.paper.boosting",
     "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
-    "Gold": "classes.gold",
+    "Gold": "classes.grading",
     "Handicap": "learners.handicap.learner",
     "Handicaps": "learners.handicap.handicaps",
     "HalfSpaces": "classes.halfspaces",
@@ -50,7 +50,7 @@ _HOMES = {
     "ReplicableERM": "learners.paper.replicable_erm",
     "Result": "learners.result",
     "Rule": "lab.certificate.rule",
-    "Scores": "classes.scores",
+    "Scores": "classes.grading",
     "Session": "lab.sessions.session",
     "SharedRandomness": "core.randomness",
     "Star": "classes.star",
@@ -83,13 +83,13 @@ __all__ = list(_HOMES)
 if TYPE_CHECKING:
     from replical.bounds.ranks import agreement_bound as agreement_bound
     from replical.classes.boxes import Boxes as Boxes
-    from replical.classes.gold import Gold as Gold
+    from replical.classes.grading import Gold as Gold
+    from replical.classes.grading import Scores as Scores
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
     from replical.classes.losses import Losses as Losses
     from replical.classes.outputs import OutputTable as OutputTable
     from replical.classes.prior import Prior as Prior
-    from replical.classes.scores import Scores as Scores
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
     from replical.classes.table import PredictionTable as PredictionTable

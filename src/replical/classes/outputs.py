@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Indices, Items
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.canonical import fingerprint

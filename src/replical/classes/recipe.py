@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass, Label
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold
 from replical.classes.losses import Losses
 from replical.errors import BadProtocol
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from replical.classes.scores import answering
+from replical.classes.grading import answering
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, prose
 from replical.core.text import count

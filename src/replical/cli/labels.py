@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replical.classes.comparisons import TIE
-from replical.classes.gold import Gold, Said
-from replical.classes.scores import Scores
+from replical.classes.grading import Gold, Said, Scores
 from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, serve_page

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.classes.gold import loss_of
+from replical.classes.grading import loss_of
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
 from replical.core.files import write_whole

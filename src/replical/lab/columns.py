@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Label
-from replical.classes.gold import Answering, Gold, Said
+from replical.classes.grading import Answering, Gold, Said
 from replical.core.files import check_claims
 from replical.errors import BadLabel, BadTable, MissingExtra, ReplicalError, remedy
 

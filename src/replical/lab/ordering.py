@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import Label
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior

@@ -16,11 +16,10 @@ from typing import Any
 from replical.classes import outputs
 from replical.classes.base import Label, is_listed
 from replical.classes.catalogue import recipe
-from replical.classes.gold import Answering, Gold, Said, word_of
+from replical.classes.grading import Answering, Gold, Said, answering, word_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
-from replical.classes.scores import answering
 from replical.core.canonical import canonical, digest_of, fingerprint
 from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
 from replical.core.memory import remembered

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.gold import loss_of
+from replical.classes.grading import loss_of
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior

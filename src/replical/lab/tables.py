@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices, Items
-from replical.classes.gold import Answering, Said
+from replical.classes.grading import Answering, Said
 from replical.classes.outputs import OutputTable
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, check_room

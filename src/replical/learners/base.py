@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Label
-from replical.classes.gold import Said, loss_of
+from replical.classes.grading import Said, loss_of
 from replical.classes.losses import Losses
 from replical.core.randomness import SharedRandomness
 from replical.core.text import count

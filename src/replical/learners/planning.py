@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import HypothesisClass, class_size, is_listed
-from replical.classes.gold import Gold, loss_of
+from replical.classes.grading import Gold, loss_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import HypothesisClass, Items, encode
-from replical.classes.gold import loss_of
+from replical.classes.grading import loss_of
 from replical.errors import BadLabel, ValueOutOfRange
 
 Indices = NDArray[np.int64]
@@ -252,20 +252,6 @@ def multinomial(generator: np.random.Generator, k: int, weights: NDArray[np.int6
     return counts[: len(weights)].astype(object if k >= _SUMS_FIT else np.int64)
 
 
-class GoldPool(Protocol):
-    """A pool, as far as it is looked at here."""
-
-    @property
-    def C(self) -> HypothesisClass:
-        """Its class."""
-        ...
-
-    @property
-    def items(self) -> Items:
-        """Its items."""
-        ...
-
-
 class Labels(Protocol):
     """Whoever answers a learner's queries."""
 
@@ -292,7 +278,7 @@ class KnownGold:
     [[150, 50]]
     """
 
-    def __init__(self, pool: GoldPool, column: Sequence[Any]) -> None:
+    def __init__(self, pool: Any, column: Sequence[Any]) -> None:
         loss = loss_of(pool.C)
         if loss is None:
             raise BadLabel("gold answers are for a class of outputs, OutputTable: take KnownLabels for labels")

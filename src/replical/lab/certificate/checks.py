@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from replical.classes.base import size_of
-from replical.classes.scores import Scores
+from replical.classes.grading import Scores
 from replical.core.ranges import indices_of, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, ReplicalError

@@ -8,9 +8,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold, answering
 from replical.classes.losses import Losses
-from replical.classes.scores import answering
 from replical.core import text
 from replical.core.text import count
 from replical.lab.certificate.checks import claim_of, protocol_of

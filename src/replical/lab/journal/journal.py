@@ -28,7 +28,7 @@ from json.encoder import encode_basestring as spelled
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
-from replical.classes.gold import Said
+from replical.classes.grading import Said
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
 from replical.lab.journal.database import Database, Fence, make_private

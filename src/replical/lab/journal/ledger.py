@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TextIO
 
-from replical.classes.gold import Said
+from replical.classes.grading import Said
 from replical.core.text import two_figures
 from replical.lab.journal.journal import Event, Journal, saying
 

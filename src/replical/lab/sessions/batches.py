@@ -19,7 +19,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from replical.classes.base import Label
-from replical.classes.gold import Answering, Said
+from replical.classes.grading import Answering, Said
 from replical.core.files import read_bytes, read_csv, write_whole
 from replical.errors import BadLabel, BadTable
 from replical.lab.columns import said_code

@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any, Protocol
 
 from replical.classes.base import Label
-from replical.classes.scores import answering
+from replical.classes.grading import answering
 from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger

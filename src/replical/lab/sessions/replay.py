@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold
 from replical.core.canonical import canonical, digest_of
 from replical.core.memory import without_garbage_collection
 from replical.core.randomness import PrivateRandomness

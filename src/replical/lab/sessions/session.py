@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NotRequired, TypedDict, cast
 
 from replical.classes.base import Label
-from replical.classes.gold import Said
-from replical.classes.scores import Scores
+from replical.classes.grading import Said, Scores
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.journal.binding import bind, name_events

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from replical.bounds.betting import Bets as FixedBets
 from replical.bounds.betting import accepting
 from replical.classes.base import Indices
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold, Scores
 from replical.classes.losses import Losses
-from replical.classes.scores import Scores
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, BettingPlan, exact_values

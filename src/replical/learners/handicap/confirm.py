@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from replical.bounds.betting import Bets, accepting, rejecting
 from replical.classes.base import Indices
-from replical.classes.gold import Gold, loss_of
+from replical.classes.grading import Gold, loss_of
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import Predictions
 from replical.classes.predictions.line import LinePredictions

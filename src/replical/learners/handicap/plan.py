@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 from replical.classes.base import Indices
-from replical.classes.gold import Gold
+from replical.classes.grading import Gold
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
 from replical.core.exact import decimals, fraction
