@@ -224,10 +224,11 @@ def test_a_loss_is_for_a_table_and_for_handicap(command):
         ({"loss": "iou"}, "[1, 2, 3]", "which is no box [x0, y0, x1, y1]"),
         ({"loss": "iou"}, "[3, 0, 1, 1]", "with x0 <= x1 and y0 <= y1"),
         ({"loss": "edit"}, 1.5, "which is no text"),
+        ({"loss": "duel"}, "tie", "which is the word for a draw"),
     ],
 )  # fmt: skip
 def test_a_cell_that_is_not_of_the_kind_of_the_loss_is_named(labels, cell, wrong):
-    good = {"absolute": "1", "f1": "[]", "iou": "[0,0,1,1]", "edit": "a"}[labels["loss"]]
+    good = {"absolute": "1", "f1": "[]", "iou": "[0,0,1,1]", "edit": "a", "duel": "a"}[labels["loss"]]
     kind = pa.bool_() if cell is True else pa.float64() if isinstance(cell, float) else pa.string()
     first = {pa.bool_(): False, pa.float64(): 1.0}.get(kind, good)
     table = pa.table({"id": ["a", "b"], "one": pa.array([first, cell], kind), "two": [good, good]})

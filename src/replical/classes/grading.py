@@ -16,7 +16,7 @@ from math import floor, lcm
 from typing import Any
 
 from replical.classes.base import Label, label_set
-from replical.classes.comparisons import GRID, KINDS, PLAIN, Kind, from_json
+from replical.classes.comparisons import GRID, KINDS, PLAIN, TIE, Kind, from_json
 from replical.classes.own_losses import own_kind, source_of
 from replical.core.canonical import is_digest
 from replical.core.exact import fraction
@@ -105,16 +105,31 @@ class Gold:
         return KINDS.get(self.name, PLAIN) if self.source is None else own_kind(self.name, self.source, self.unit)
 
     def normal(self, output: Any, what: str = "the output") -> str:
-        """The normal form of an `output`; `BadTable` says of `what` that it is none."""
+        """The normal form of an `output`, called `what` in the error.
+
+        Raises
+        ------
+        BadTable
+            If it is nothing that the loss compares.
+        """
         try:
-            return self._kind.normal(output)
+            found = self._kind.normal(output)
         except BadProtocol:
             raise
         except ValueError as error:
             raise BadTable(f"{what} is {output!r:.80}, which is {error}, as the loss {self.name!r} needs it") from error
+        if self.name == "duel" and found == TIE:
+            raise BadTable(f"{what} is {output!r:.80}, which is the word for a draw: write it in another way")
+        return found
 
     def read(self, answer: Any, what: str = "the answer") -> Said:
-        """The gold `answer` in its normal form, as a journal keeps it; `BadLabel` says of `what` that it is none."""
+        """The gold `answer`, called `what` in the error, in its normal form, as a journal keeps it.
+
+        Raises
+        ------
+        BadLabel
+            If it is nothing that the loss compares.
+        """
         try:
             return self._kind.normal(answer)
         except BadProtocol:
@@ -123,7 +138,7 @@ class Gold:
             raise BadLabel(f"{what} is {answer!r:.80}, which is {error}, as the loss {self.name!r} needs it") from error
 
     def reads(self, said: Said) -> bool:
-        """Is this an answer in its normal form?"""
+        """Is what was `said` an answer in its normal form?"""
         try:
             return self.read(said) == said
         except BadLabel:
@@ -136,7 +151,7 @@ class Gold:
         return [floor(self._kind.cost(each, answer, numbers) * self.unit + Fraction(1, 2)) for each in outputs]
 
     def words(self, labels: Sequence[Any] = ()) -> str:
-        """What is counted instead of errors, for people.
+        """What is counted instead of errors, for people; there are no `labels`.
 
         Examples
         --------
@@ -176,7 +191,18 @@ SCALES: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Scores(Gold):
-    """A public scale for outputs, of which whoever judges gives each one word; `numbers` says what each word loses.
+    """A public scale for outputs, of which whoever judges gives each one word; made by `Scores.on`.
+
+    Attributes
+    ----------
+    name
+        The same for all.
+    numbers
+        What each word loses.
+    unit
+        q: losses are whole parts of 1/q.
+    source
+        None.
 
     Examples
     --------
@@ -188,7 +214,13 @@ class Scores(Gold):
 
     @classmethod
     def on(cls, scale: Any) -> Scores:
-        """The scale of a name, or one that lists words and their losses; `BadProtocol` is raised if it is none."""
+        """The `scale` of a name, or one that lists words and their losses.
+
+        Raises
+        ------
+        BadProtocol
+            If it is none.
+        """
         listed = SCALES.get(scale) if isinstance(scale, str) else scale
         if not isinstance(listed, Mapping) or len(listed) < 2:
             raise BadProtocol(
@@ -216,7 +248,13 @@ class Scores(Gold):
         return {word: int(loss * self.unit) for word, loss in self.numbers}
 
     def read(self, answer: Any, what: str = "the answer") -> dict[str, str]:
-        """A score for each of some outputs, in their normal form, as a journal keeps it; `BadLabel` if it is none."""
+        """From an `answer`, called `what` in the error, a score for each of some outputs, as a journal keeps it.
+
+        Raises
+        ------
+        BadLabel
+            If it is no mapping from outputs to words of the scale, nor the JSON of one.
+        """
         given, answer = answer, from_json(answer)
         if not isinstance(answer, Mapping) or not answer:
             raise BadLabel(f"{what} is {given!r:.80}, and not a score for each different output")
@@ -229,7 +267,7 @@ class Scores(Gold):
         return said
 
     def row(self, answer: Said, outputs: Sequence[str]) -> list[int]:
-        """What each of these normal `outputs` loses, in parts of 1/q; whatever was not scored loses all there is."""
+        """What each of these normal `outputs` loses by the `answer`, in parts of 1/q; what was not scored loses all."""
         assert isinstance(answer, Mapping), "as it was read"
         return [self.scale[answer[each]] if each in answer else self.unit for each in outputs]
 

@@ -58,8 +58,8 @@ class OutputTable(PredictionTable):
     --------
     >>> C = OutputTable(["a", "b", "c"], loss=Gold.of("absolute", clip=2))
     >>> rows = C.items([[1, 1.0, 3], ["2", "2.5", "2.50"]])
-    >>> rows.tolist(), rows.outputs
-    ([[0, 0, 1], [0, 1, 1]], [('1', '3'), ('2', '2.5')])
+    >>> rows.tolist(), rows.outputs, C.describe(2)
+    ([[0, 0, 1], [0, 1, 1]], [('1', '3'), ('2', '2.5')], 'c')
     """
 
     def __init__(self, candidates: Sequence[str], *, loss: Gold) -> None:
@@ -72,7 +72,7 @@ class OutputTable(PredictionTable):
         return fingerprint({"kind": "outputs", "candidates": list(self.candidates), **self.loss.section})
 
     def items(self, X: ArrayLike | Mapping[str, ArrayLike]) -> Items:
-        """Check a table of outputs: rows, one column a candidate, or a mapping from each candidate to its column.
+        """Check a table `X` of outputs: rows, one column a candidate, or a mapping from each candidate to its column.
 
         Raises
         ------
@@ -94,7 +94,13 @@ class OutputTable(PredictionTable):
         return X[name]
 
     def number(self, rows: Any, what: Any) -> OutputRows:
-        """Rows of outputs, with where each stands, numbered item by item; `what` says in words what one of them is."""
+        """Outputs in `rows`, each with its place, numbered item by item; `what` says in words which one is meant.
+
+        Raises
+        ------
+        BadTable
+            If one is missing, or not what the loss compares.
+        """
         known: dict[Any, str] = {}
         codes, outputs = list[list[int]](), list[Outputs]()
         for row, said in rows:

@@ -124,7 +124,13 @@ class Protocol:
         return self.answers if isinstance(self.answers, tuple) else ()
 
     def code(self, item: str, answer: Said) -> Said:
-        """What a journal keeps of an `answer` about an `item`; `BadLabel` is raised if it is none."""
+        """What a journal keeps of an `answer` about an `item`.
+
+        Raises
+        ------
+        BadLabel
+            If it is none of the labels, or nothing that the loss reads.
+        """
         if isinstance(self.answers, Gold):
             return self.answers.read(answer, f"the answer of the item {item!r}")
         if isinstance(answer, bool) or answer not in self.answers:
@@ -132,7 +138,7 @@ class Protocol:
         return self.answers.index(answer)
 
     def word(self, said: Said) -> Said:
-        """What was said, as the protocol spells it."""
+        """What was `said`, as the protocol spells it."""
         return word_of(said, self.answers)
 
     @property

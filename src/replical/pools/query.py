@@ -125,7 +125,7 @@ class Answers:
 
     @classmethod
     def graded(cls, query: Query, rows: Sequence[Sequence[int]], outputs: int) -> Answers:
-        """Answers to `query` that say what each output of an item loses there; a class has so many `outputs` at most."""
+        """Answers to `query` with `rows` of what each output of an item loses; an item has so many `outputs` at most."""
         losses = np.zeros((len(rows), outputs), dtype=np.int64)
         for place, row in enumerate(rows):
             losses[place, : len(row)] = row
@@ -133,7 +133,13 @@ class Answers:
 
     @classmethod
     def told(cls, query: Query, said: Sequence[Any], C: HypothesisClass, items: Items) -> Answers:
-        """Answers to `query`: for each of its items what was `said` of it, a label code or a gold answer."""
+        """Answers to `query` from what was `said` of its items, by the class `C` and the `items` of the pool.
+
+        Raises
+        ------
+        BadLabel
+            If an output that needs a score has none.
+        """
         loss = loss_of(C)
         if loss is None:
             return cls.unanimous(query, np.array(said, dtype=np.uint16), len(C.labels))
@@ -261,7 +267,14 @@ class Labels(Protocol):
 
 
 class KnownGold:
-    """A column of gold answers, one an item of a `pool` of outputs, in the order of its items.
+    """A column of gold answers, or of scores for all outputs, one an item of a pool.
+
+    Parameters
+    ----------
+    pool
+        A pool of an `OutputTable`.
+    column
+        The answers, in the order of its items.
 
     Raises
     ------

@@ -166,12 +166,18 @@ class Session:
         return [] if query is None else self.replay.open(query)
 
     def outputs(self, item: str) -> list[str]:
-        """Of an open item: the outputs that need a score, in a private order; none where outputs are not scored."""
+        """Of an open `item` the outputs that need a score, in a private order; none where outputs are not scored."""
         query = self.course.query
         return [] if query is None else self.replay.unscored(item, query)
 
     def wanted(self, item: str, said: Said) -> Said:
-        """Of what is `said` of an open item, what is asked for: scores of outputs that need one, none of which may lack."""
+        """Of what is `said` of an open `item`, what is asked for: where outputs are scored, scores of those that need one.
+
+        Raises
+        ------
+        BadLabel
+            If one of them lacks.
+        """
         scores = self.protocol.code(item, said)
         if not isinstance(scores, Mapping):
             return said
@@ -183,7 +189,7 @@ class Session:
         return {output: scores[output] for output in outputs}
 
     def pair(self, item: str) -> list[str]:
-        """All outputs of an item, in a private order."""
+        """All outputs of an `item`, in a private order."""
         return self.replay.shuffle(item, cast(Any, self.lab.items).outputs[self.replay.places[item]])
 
     @property
