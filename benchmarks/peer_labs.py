@@ -88,7 +88,7 @@ class Peers(Labs):
             alike = float((self.models.predictions[:, one.answer] == self.models.predictions[:, two.answer]).mean())
             for run in (one, two):
                 yield Beside(**asdict(run), alike=alike, reached=within(np.array([run.excess]), [run.labels]))
-        places = self.public_order(string).order_of(self.shared(string), "order", n=len(self.models.candidates))
+        places = np.argsort(self.public_order(string).places, kind="stable")
         with threadpool_limits(limits=1):
             for one, two in zip(*(self.answers(string, name, places) for name in "AB"), strict=True):
                 alike = float((one.says == two.says).mean())

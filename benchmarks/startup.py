@@ -22,7 +22,7 @@ from typing import Any
 
 NOTHING, NUMPY, LIBRARY = "python", "import numpy", "import replical"
 EVERYTHING = "from replical import *"
-PROTOCOL = "init --out p.toml --class thresholds:1000 --label-values no,yes --nu 0 --seed a"
+PROTOCOL = "init --out p.toml --class thresholds:1000 --label-values no,yes --set nu=0 --seed a"
 RUN = "run p.toml --pool pool.csv --labels labels.csv:label --truths 0"
 
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from replical.cli.commands import GROUPS
@@ -19,20 +18,13 @@ from support.paths import ROOT
 README = (ROOT / "README.md").read_text()
 
 
-def test_the_six_lines_choose_a_model(capsys):
+def test_the_lines_of_the_readme_run_as_they_are_pasted(capsys):
+    """Four of stand-ins for what is one's own, and four that choose."""
     pytest.importorskip("sklearn")
-    from sklearn.tree import DecisionTreeClassifier
-
-    generator = np.random.default_rng(0)
-    public, X = generator.normal(size=(200, 2)), generator.normal(size=(2000, 2))
-    trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2, 4)]
-    models = [(f"depth {tree.max_depth}", tree.fit(public, public.sum(axis=1) > 0)) for tree in trees]
     code = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
-    names = {"models": models, "X": X, "ask_an_expert": lambda row: bool(X[row].sum() > 0)}
-    names |= {"X_public": (rows := generator.normal(size=(100, 2))), "y_public": rows.sum(axis=1) > 0}
-    exec(compile(code, "README.md", "exec"), names)
-    assert re.match(r"depth [124] \d+ labels, proven: (True|False)\n", capsys.readouterr().out)
-    assert len([line for line in code.splitlines() if line]) <= 6
+    exec(compile(code, "README.md", "exec"), {})
+    assert re.match(r"near \d+ \d+ labels, proven: (True|False)\n", capsys.readouterr().out)
+    assert len(code.splitlines()) <= 8
 
 
 def test_the_example_without_scikit_learn_ends_in_a_number():
@@ -276,3 +268,21 @@ def test_the_first_five_minutes_are_as_shown(tmp_path, monkeypatch, command):
         )
         assert now == then
     assert done[4][3].split(":")[0] == done[4][1][0].split(":")[0]
+
+
+def test_language_models_are_evaluated_as_shown(tmp_path, monkeypatch, command):
+    """The page as it is: its logs and tables, and all its commands, in their order."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    page, names = (ROOT / "docs/how-to/evaluate-language-models.md").read_text("utf-8"), {}
+    done = []
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+        if kind == "python":
+            exec(compile(block, "page", "exec"), names)
+        for words, lines in shown(f"```\n{block}```\n") if not kind else []:
+            code, out, err = command(*words)
+            assert code == 0, err
+            assert not lines or out.splitlines() == lines
+            done.append(name_of(words))
+    assert [done.count(each) for each in ("data import", "board", "init", "run", "data order")] == [1, 2, 3, 3, 1]

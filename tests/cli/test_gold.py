@@ -183,7 +183,7 @@ def test_another_lab_confirms_the_answer(command):
         ({"loss": "absolute", "clip": float("nan")}, "must be a finite number above 0, got nan"),
         ({"loss": "exact", "clip": 1.0}, "the loss 'exact' has no clip"),
         ({"loss": "edit", "grid": 0}, "grid must be a whole number from 1 to 10,000, got 0"),
-        ({"loss": "exact", "values": ["a", "b"]}, "leave out values, or the loss"),
+        ({"loss": "exact", "values": ["a", "b"]}, "leave out values, or loss"),
         ({"loss": "exact", "source": "sha256:" + "0" * 64}, "is built in: leave out source"),
         ({"loss": "mine", "source": "0"}, "must be written sha256:<64 hex digits>"),
     ],

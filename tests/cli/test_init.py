@@ -53,7 +53,7 @@ def test_a_table_is_all_it_takes(table, command):
         "epsilon 0.05",
         "delta 0.05",
         "rho 0.1",
-        "nu unknown",
+        "labs 2",
         "handicaps random",
         "seed drawn now",
     ):
@@ -88,7 +88,7 @@ def test_without_right_answers_people_are_asked(table, command):
 
 
 def test_what_handicap_cannot_use_is_refused_as_a_flag(table, command):
-    code, _, err = command("init", "--pool", "mine.parquet", "--nu", ".1")
+    code, _, err = command("init", "--pool", "mine.parquet", "--set", "nu=.1")
     assert (code, "nu of handicap is left out" in err) == (2, True)
 
 
@@ -120,7 +120,7 @@ def test_labels_stay_numbers_beside_what_models_say_that_abstain(tmp_path, monke
 
 
 def test_flags_are_taken(table, command):
-    words = ["--epsilon", ".1", "--rho", ".2", "--delta", ".01", "--nu", "0", "--labs", "3", "--seed", "drawn now",
+    words = ["--epsilon", ".1", "--rho", ".2", "--delta", ".01", "--set", "nu=0", "--labs", "3", "--seed", "drawn now",
              "--label-values", "yes,no", "--leave-out", "m3", "--title", "Mine", "--out", "other.toml"]  # fmt: skip
     code, _, err = command("init", "--pool", "mine.parquet", *words)
     assert code == 0, err
@@ -141,7 +141,7 @@ def test_flags_are_taken(table, command):
         (["--pool", "mine.parquet", "--epsilon", "2"], "epsilon must be in (0, 1), got 2"),
         (["--pool", "mine.parquet", "--learner", "forest"], "unknown learner 'forest'"),
         (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
-        (["--pool", "mine.parquet", "--public", "mine.parquet"], "--public names a file and a column, FILE:COLUMN"),
+        (["--pool", "mine.parquet", "--public", "mine.parquet"], "mine.parquet names no column: give --public mine.parquet:label if it is labelled"),
         (["--pool", "mine.parquet", "--public", "mine.parquet:label"], "public items belong to no lab, and mine.parquet is your"),
         (["--pool", "mine.parquet", "--out", "mine.parquet", "--force"], "would replace it"),
     ],
@@ -164,11 +164,15 @@ def test_a_published_protocol_is_not_overwritten(table, command):
     assert Protocol.read(Path("protocol.toml")).fingerprint == before
 
 
-def test_public_items_that_are_in_the_pool_are_noticed_by_the_run(table, command):
+def test_public_items_that_are_in_the_pool_are_noticed_by_init_and_by_the_run(table, command):
     """The order would depend on the items of the proof."""
     table("public.parquet", text=None)  # what models say does not show whether an item is the same
-    told = json.loads(command("init", "--pool", "mine.parquet", "--public", "public.parquet:label", "--json")[1])
-    code, _, err = command(*shlex.split(told["next"][0])[1:])
+    public = ("--public", "public.parquet:label")
+    code, _, err = command("init", "--pool", "mine.parquet", *public)
+    assert (code, "60 of the rows of mine.parquet are in the public table public.parquet too, e.g." in err) == (2, True)
+    table("other.parquet", id=[f"q{n}" for n in range(60)])
+    told = json.loads(command("init", "--pool", "other.parquet", *public, "--json")[1])
+    code, _, err = command(*shlex.split(told["next"][0].replace("other.", "public."))[1:])
     assert (code, "is the public table that the protocol's order was made from" in err) == (2, True), err
 
 
@@ -182,10 +186,11 @@ def test_models_that_may_be_one_are_named(table, command):
     assert json.loads(command("init", "--pool", "mine.parquet", "--json", "--force")[1])["alike"] == [
         ["m1", "m3", "m5"]
     ]
-    table("public.parquet", text=None)
+    apart = {"text": None, "id": [f"p{n}" for n in range(60)]}
+    table("public.parquet", **apart)
     words = ("--pool", "mine.parquet", "--force", "--public", "public.parquet:label")
     assert "The same on every item" not in command("init", *words)[1]
-    table("public.parquet", text=None, m4=columns["m0"])
+    table("public.parquet", **apart, m4=columns["m0"])
     assert "The same on every item of public.parquet: m0, m4." in command("init", *words)[1]
 
 

@@ -43,7 +43,7 @@ def lab(tmp_path, monkeypatch, command):
     write_csv("pool.csv", columns)
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
     names = [word for name in NAMES for word in ("--lab", name)]
-    numbers = ["--learner", "handicap", "--nu", "0", "--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed",
+    numbers = ["--learner", "handicap", "--set", "nu=0", "--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed",
                "a published text"]  # fmt: skip
     source = ["--candidates", "candidates.txt", "--label-values", "no,yes"]
     assert command("init", "--out", "p.toml", *source, *numbers, *names)[0] == 0

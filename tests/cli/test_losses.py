@@ -194,7 +194,7 @@ def test_a_confirmation_is_verified_with_what_predictions_cost(command):
         (["--abstain", "unsure", "--price", "2"], "the price of abstaining must be a number from 0 to 1, got 2.0"),
         (["--abstain", "yes", "--price", ".2"], "'yes' is a label"),
         ([*PRICED, "--learner", "a2"], "a2 counts errors, all alike"),
-        ([*PRICED, "--nu", "0"], "nu = 0 is about errors, all alike"),
+        ([*PRICED, "--set", "nu=0"], "nu = 0 is about errors, all alike"),
         ([*PRICED, "--cuts", ".7-.3"], "a band of scores is written [low, high] with low < high"),
         (["--cuts", ".3-.7"], "the band [0.3, 0.7] is for candidates that abstain"),
     ],

@@ -106,7 +106,7 @@ def folder(tmp_path, monkeypatch, command):
         csv.writer(file).writerows([["id", "x", "y"], *([i, each, int(each > 30)] for i, each in enumerate(x))])
     code, _, err = command(
         "init", "--out", "p.toml", "--class", "thresholds:100", "--label-values", "0,1", "--learner",
-        "handicap", "--nu", "0", "--epsilon", ".2", "--delta", ".2", "--rho", ".4", "--seed", "text", "--labs", "4",
+        "handicap", "--set", "nu=0", "--epsilon", ".2", "--delta", ".2", "--rho", ".4", "--seed", "text", "--labs", "4",
     )  # fmt: skip
     assert code == 0, err
     return tmp_path

@@ -138,12 +138,21 @@ def write_numbers(text):
         (("--by", "s.csv"), "--by names a file and a column, FILE:COLUMN, got 's.csv'"),
         (("--by", "s.csv:cost"), "s.csv needs a column 'cost', it has candidate, price"),
         (("--by", "s.csv:price"), "'m0' and 'm1' have the same price, and an order is strict"),
+        (("--by", "unknown.csv:price"), "unknown.csv has a price for 'm6', which is none of the candidates"),
+        (("--by", "missing.csv:price"), "missing.csv has no price for the candidate 'm5'"),
+        (("--by", "nan.csv:price"), "nan.csv: the price of 'm2' is nan: every candidate needs a number"),
+        (("--by", "word.csv:price"), "word.csv, line 4: the price 'dear' is not a number"),
         (("--labels", "gold"), "has no column 'gold'"),
         (("--by", "vote", "--leave-out", "m7"), "has no column 'm7'"),
     ],
 )
 def test_what_cannot_be_an_order_is_one_sentence(folder, command, words, message):
     write_numbers("candidate,price\n" + "".join(f"m{h},{h // 2}\n" for h in range(6)))
+    rows = [f"m{h},{h}" for h in range(6)]
+    wrong = {"unknown": [*rows, "m6,6"], "missing": rows[:-1], "nan": [*rows[:2], "m2,nan", *rows[3:]]}
+    wrong["word"] = [*rows[:2], "m2,dear", *rows[3:]]
+    for name, lines in wrong.items():
+        Path(f"{name}.csv").write_text("\n".join(["candidate,price", *lines]))
     code, _, err = command("data", "order", "public.csv", "--out", "o.json", *words)
     assert code == 2
     assert message in err
@@ -171,6 +180,13 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
         (("--prefer", "few.json", "--public", "public.csv"), "few.json has no place for the candidate 'm5'"),
         (("--prefer", "none.json"), "none.json"),
         (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
+        (("--public", "narrow.csv:truth"), "narrow.csv has no column 'm5'"),
+        (("--public", "lab.csv:truth"), "are in the public table lab.csv too, e.g. 'i0000'"),
+        (
+            ("--public", "public.csv"),
+            "public.csv names no column: give --public public.csv:truth if it is labelled; if not",
+        ),
+        (("--public", "plain.csv"), "replical data order plain.csv --ask page --journal public.db --out order.json"),
     ],
 )
 def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, message):
@@ -181,6 +197,7 @@ def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, mes
     write_csv("narrow.csv", {key: column for key, column in folder.items() if key != "m5"})
     write_csv("other.csv", folder | {"id": [f"q{number}" for number in range(300)]})
     write_csv("some.csv", folder | {"truth": ["", *folder["truth"][1:]]})
+    write_csv("lab.csv", folder | {"id": [f"i{number:04d}" for number in range(300)]})
     code, _, err = command(*INIT, *words)
     assert code == 2
     assert message in err

@@ -141,7 +141,7 @@ def test_a_new_protocol_says_what_was_asked_for(new):
 
 
 def test_nu_is_written_where_the_learner_needs_it(new):
-    done = new({"--learner": "a2-rounds", "--set": "theta=2", "--nu": "0.03"})
+    done = new({"--learner": "a2-rounds", "--set": ["theta=2", "nu=0.03"]})
     assert (done.code, done.wrote["learner"]["nu"]) == (0, 0.03)
     assert "a2-rounds needs nu" in new({"--learner": "a2-rounds", "--set": "theta=2"}, "--force").err
 
@@ -273,7 +273,7 @@ def test_handicap_is_the_standard_for_candidates(models, new):
 
 @pytest.mark.parametrize("nu", [{}, {"nu": 0.0}])
 def test_it_is_the_standard_for_rules_on_features_too(new, nu):
-    done = new({"--learner": None} | {f"--{key}": value for key, value in nu.items()})
+    done = new({"--learner": None, "--set": [f"{key}={value}" for key, value in nu.items()]})
     assert done.code == 0, done.err
     assert done.wrote["learner"] == {"name": "handicap", "epsilon": 0.1, "delta": 0.05, "rho": 0.2} | nu
     assert "learner handicap, the standard for rules on features." in done.out
@@ -288,14 +288,14 @@ def test_it_is_the_standard_for_rules_on_features_too(new, nu):
     ],
 )
 def test_a_protocol_that_no_lab_could_run_is_not_written(new, changes, message):
-    done = new({"--set": ["plan=paper", "theta=2"], "--nu": "0.05"} | changes)
+    done = new({"--set": ["plan=paper", "theta=2", "nu=0.05"]} | changes)
     assert (done.code, done.wrote) == (2, None)
     assert "no lab could run this protocol" in done.err
     assert message in done.err
 
 
 def test_how_many_items_a_lab_needs_is_said(new):
-    assert "Each lab needs about" in new({"--learner": "erm", "--nu": "0.05"}).out
+    assert "Each lab needs about" in new({"--learner": "erm", "--set": "nu=0.05"}).out
     assert "Each lab needs about" not in new((), "--force").out
 
 
@@ -341,7 +341,7 @@ def test_an_order_may_be_of_rules_on_features(new, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "text", "message"),
     [
-        ({"--public": "public.csv"}, None, "--public names a file and a column, FILE:COLUMN, got 'public.csv'"),
+        ({"--public": "public.csv"}, None, "--public public.csv names no column: give --public public.csv:label if it is labelled; if not, have"),
         ({"--public": "nowhere.csv:label"}, None, "there is no file nowhere.csv"),
         ({"--public": "public.csv:a"}, None, "'a' is a candidate, not the labels of public.csv"),
         ({"--public": "public.csv:truth"}, None, "public.csv has no column 'truth'; it has id, label, c, b, a"),
@@ -368,7 +368,7 @@ def test_a_bad_public_table_is_one_sentence_and_nothing_is_written(models, tmp_p
         ({"--set": "b=.2"}, "b must be at most epsilon = 0.1, got 0.2"),
         ({"--set": "a=.2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
         ({"--set": "a=0"}, "a must be in (0, 1), got 0"),
-        ({"--nu": ".1"}, "nu of handicap is left out, for labels of any kind, or 0 where"),
+        ({"--set": "nu=.1"}, "nu of handicap is left out, for labels of any kind, or 0 where"),
         ({"--set": ["batch=16", "max_labels=15"]}, "max_labels = 15 is below batch = 16"),
         ({"--public": None, "--prefer": "short.txt"}, "each of the 3 hypotheses once: 'a' is missing"),
         ({"--public": None, "--prefer": "twice.txt"}, "each of the 3 hypotheses once: 'b' is listed 2 times"),

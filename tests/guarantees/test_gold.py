@@ -88,7 +88,7 @@ def dropped(results, ideal, promise):
     raise AssertionError("runs never end")
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 def test_the_worlds_are_what_they_are_called():
     for models, ideal, _ in WORLDS.values():
         c = [0.0] * (len(models) - 1) + [V]
@@ -101,7 +101,7 @@ def test_the_worlds_are_what_they_are_called():
 
 
 @pytest.mark.slow
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_ideal_answer_by_a_gold_loss_stays(world, alarm, request, record_property):
     promise = Promise(BETA, 200, alarm)
@@ -123,7 +123,7 @@ def generous(self, m, block):
         self.c = c
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @pytest.mark.mutant
 @pytest.mark.parametrize(
     ("mutant", "world"),

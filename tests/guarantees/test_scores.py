@@ -104,7 +104,7 @@ def dropped(results, ideal, promise):
     raise AssertionError("runs never end")
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 def test_the_worlds_are_what_they_are_called():
     for models, ideal, _ in WORLDS.values():
         c = [0.0] * (len(models) - 1) + [V]
@@ -114,7 +114,7 @@ def test_the_worlds_are_what_they_are_called():
 
 
 @pytest.mark.slow
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_ideal_answer_by_scores_stays(world, alarm, request, record_property):
     promise = Promise(BETA, 200, alarm)
@@ -141,7 +141,7 @@ def passing_over(self, answer, outputs):
     return [0] * len(outputs) if "cannot tell" in answer.values() else ROW(self, answer, outputs)
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @pytest.mark.mutant
 @pytest.mark.parametrize(
     ("mutant", "world"),

@@ -1,6 +1,6 @@
 """Ways to compare an output with a gold answer: numbers, texts, sets of labels, boxes, each by a public name.
 
-Everything is computed in fractions from texts, so that two machines agree. Claim: docs/claims/losses.md.
+Everything is computed in fractions from texts, so that two machines agree. Claim: docs/claims/handicap.md.
 """
 
 from __future__ import annotations

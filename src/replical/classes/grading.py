@@ -2,7 +2,7 @@
 
 An output is brought into a public *normal form*, on which alone its loss depends: outputs with one normal form are the same
 output. Losses lie in [0, 1] and are whole parts of 1/q, computed in fractions, so that two machines agree; rounding and
-clipping belong to the loss. Claim: docs/claims/losses.md.
+clipping belong to the loss. Claim: docs/claims/handicap.md.
 """
 
 from __future__ import annotations

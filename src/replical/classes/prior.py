@@ -216,17 +216,6 @@ class Prior:
         firsts = [self.first(shared, *name, indices=block) for block in numbers_in(ranges, _BLOCK)]
         return self.first(shared, *name, indices=np.array(firsts, dtype=np.int64))
 
-    def order_of(self, shared: SharedRandomness, *name: str | int, n: int) -> Indices:
-        """All `n` hypotheses in the order that `shared` holds under `name`, the first first."""
-        if self.places is not None:
-            return np.argsort(self.places, kind="stable")
-        indices = np.arange(n, dtype=np.int64)
-        words = shared.ranks(*name, indices=indices)
-        if self.values is None:
-            return np.argsort(words, kind="stable")
-        order: Indices = np.lexsort((indices, words, exponentials(words) / self.values))
-        return order
-
     @property
     def places(self) -> Indices | None:
         """The place of each hypothesis in a strict order of preference; None for any other prior."""

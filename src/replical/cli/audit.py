@@ -21,11 +21,12 @@ from replical.cli.inputs import (
     parameter,
     read_prior,
     settings,
+    whole,
 )
-from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
+from replical.cli.output import answer, notes, progress, prose
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster
-from replical.core.text import about, at_most
+from replical.core.text import about, amount, at_most, interval
 from replical.errors import BadUsage
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS

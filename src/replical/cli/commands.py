@@ -26,6 +26,7 @@ COMMANDS = {
     "label": ("page:label_command", "Serve the labelling page for a run driven elsewhere."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
     "verify": ("verify:verify_command", "Check a certificate: by itself, with its pool, with its journal."),
+    "board": ("board:board_command", "A leaderboard of a labelled table: who is proven to be first?"),
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
     "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
@@ -56,13 +57,14 @@ GROUPS = {
             "order:order_command",
             "Put models in a public order, by a hundred labels or none.",
         ),
+        "import": ("board:import_command", "Logs of evaluations as a table: a row an item, a column a model."),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
     },
 }
 # They read files that somebody else may have written.
 _READERS = {
     "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data candidates",
-    "data predict", "data order", "data apply",
+    "data predict", "data order", "data apply", "board",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.forecasts import Outlook
+from replical.cli.inputs import number, whole
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -29,9 +30,9 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import Screen, answer, notes, number, prose, whole
+from replical.cli.output import Screen, answer, notes, prose
 from replical.cli.page import PageWords
-from replical.cli.sentences import loss_words
+from replical.cli.protocol import loss_words
 from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.lab.certificate.file import read

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.cli.inputs import never_over
+from replical.cli.inputs import never_over, whole
 from replical.cli.labels import IdColumn
-from replical.cli.output import answer, progress, prose, whole
+from replical.cli.output import answer, progress, prose
 from replical.core.files import write_whole
 from replical.core.parallel import cores
 from replical.core.text import count

@@ -11,9 +11,9 @@ from typing import Any
 
 from replical.classes.base import HypothesisClass
 from replical.classes.table import PredictionTable
-from replical.cli.output import amount, answer, prose, reading
+from replical.cli.output import answer, prose, reading
 from replical.core.exact import round_up_to
-from replical.core.text import count, plural, two_figures
+from replical.core.text import amount, count, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol

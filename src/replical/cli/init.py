@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -14,6 +14,7 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS
 from replical.classes.recipe import Recipe
+from replical.cli import questions
 from replical.cli.inputs import (
     CLASSES,
     PLAN,
@@ -21,12 +22,13 @@ from replical.cli.inputs import (
     Set,
     file_and_column,
     never_over,
+    number,
     parameter,
     read_prior,
     settings,
 )
-from replical.cli.order import read_order
-from replical.cli.output import answer, number, prose
+from replical.cli.order import ask_order, by_columns, read_order
+from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
@@ -45,19 +47,20 @@ from replical.cli.protocol_sections import (
     read_models,
     without_abstention,
 )
+from replical.cli.questions import MANY, SHORTLIST, Given
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
-from replical.lab.public import PublicSample, check_features, read_public
+from replical.lab.public import PublicSample, check_features, check_ids, read_public
 from replical.lab.schema import SCHEMA
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.parameters import PARAMETERS
 
 # What --set takes, beside the plan and what is about a class.
-_RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "nu", "labs"))
+_RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "labs"))
 _FEW = 20  # names that are all listed
-_MANY = 30  # models of which a shortlist is offered (measured: docs/how-to/choose-among-my-models.md)
+_SHOWN = 8  # columns that are proposed to be shown, if there are no more
 
 
 def init_command(
@@ -101,8 +104,8 @@ def init_command(
     public: Annotated[
         str | None,
         typer.Option(
-            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; or FILE, the table that "
-            "--prefer ORDER.json was made from"
+            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; FILE: without labels, of "
+            "which a hundred are asked at a terminal, or what --prefer ORDER.json was made from"
         ),
     ] = None,
     prefer: Prefer = None,
@@ -125,7 +128,6 @@ def init_command(
     ] = None,
     delta: Annotated[float | None, parameter("delta", "how often that may be missed (0.05)")] = None,
     rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
-    nu: Annotated[float | None, parameter("nu", "how often the best model errs, at most (default: unknown)")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
     seed: Annotated[str | None, typer.Option(help="the published random text (default: drawn now)")] = None,
     given: Set = None,
@@ -144,35 +146,45 @@ def init_command(
     ] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing protocol")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="ask nothing: take what is proposed")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
-    Models and labels are read from the table, everything else has a default, and it says what to type next. --set
-    takes the rare parameters: shortlist, batch, max_labels, theta, bins, step, intercept, those of a loss (loss,
-    clip, grid), and those of the paper's learners (plan, T, k_loop, ..).
+    Models and labels are read from the table (--pool). At a terminal it asks what flags leave open; elsewhere, and with
+    --yes, everything else has a default. It says what to type next. --set takes the rare parameters: shortlist, batch,
+    max_labels, nu, theta, bins, step, intercept, those of a loss (loss, clip, grid), and those of the paper's learners
+    (plan, T, k_loop, ..).
     """
     rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **LOSS_KEYS})
     loss = _loss({key: rare.pop(key) for key in LOSS_KEYS if key in rare}, values)
     of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
     named = features_of(features)
     check_new(out, force=force)
+    said = Given(pool=pool, leave_out=leave_out or [], abstain=abstain, price=price, public=public, prefer=prefer,
+        handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
+    asks = questions.may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
         listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
         start = _Start(listed[0], ()) if loss else _begin(*listed, values, abstain)
     else:
         _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"], "--set loss": loss or None})
-        start = _read_table(_table(pool), out, id_column, label_column, values, candidates, leave_out or [], abstain)
-        if not as_json:
-            _say_table(start)
+        start = _read_and_ask(
+            said,
+            lambda: _read_table(said, out, id_column, label_column, values, candidates),
+            asks=asks,
+            ours=learner in (None, "handicap"),
+            lists_labs=bool(lab),
+            quiet=as_json,
+        )
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
-    epsilon, delta, rho = _share("epsilon", epsilon, 0.05), _share("delta", delta, 0.05), _share("rho", rho, 0.1)
+    epsilon = _share("epsilon", said.epsilon, questions.EPSILON)
+    delta, rho = _share("delta", delta, 0.05), _share("rho", rho, 0.1)
     section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
-    labels = labels_section(start.values, weights, abstain, price, loss)
+    labels = labels_section(start.values, weights, said.abstain, said.price, loss)
     class_recipe = recipe_of(section, labels, text)
-    order, prefer = (prefer, None) if prefer is not None and prefer.suffix == ".json" else (None, prefer)
-    made, sample, public_file = _public_order(order, public, start, class_recipe, id_column, instead=prefer or handicap)
+    made, public_file, sample = _public_order(said, start, class_recipe, labels, id_column, asks, out)
     looked_at = start.table if public_file is None else public_file
     alike = start.alike(looked_at)
     if alike and not as_json:
@@ -182,16 +194,17 @@ def init_command(
         "epsilon": epsilon,
         "delta": delta,
         "rho": rho,
-        "nu": nu,
-        "labs": len(lab) if lab and len(lab) > 1 and labs is None and record.uses("labs") else labs,
+        "labs": len(lab) if lab and len(lab) > 1 and said.labs is None and record.uses("labs") else said.labs,
         **rare,
     }
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
-    content |= _preference(record.id, made, sample, handicap, class_recipe, text, epsilon, prefer)
-    if shortlist is not None:
-        content["handicap"] = {"from": "exponentials"} | content.get("handicap", {}) | {"shortlist": shortlist}
+    content |= _preference(
+        record.id, made, sample, handicap, class_recipe, text, epsilon, None if made else said.prefer
+    )
+    if said.shortlist is not None:
+        content["handicap"] = {"from": "exponentials"} | content.get("handicap", {}) | {"shortlist": said.shortlist}
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
     content |= labs_section(lab or [])
     protocol, needed = write_protocol(content, out, sample)
@@ -261,19 +274,30 @@ def _no_rules(given: Mapping[str, object]) -> None:
             raise BadUsage(f"{flag} is not about the models of a table: leave out {flag}, or --pool")
 
 
+def _read_and_ask(
+    said: Given, read: Callable[[], _Start], *, asks: bool, ours: bool, lists_labs: bool, quiet: bool
+) -> _Start:
+    """What is read from a table; whoever can be asked is asked which, and about it."""
+    if asks and said.pool is None:
+        questions.ask(questions.about_the_table(), said)
+    start = read()
+    if not quiet:
+        _say_table(start)
+    if not asks or start.found is None:
+        return start
+    rest = questions.about_the_rest(said, start.found, labs=ours and not lists_labs, shortlist=ours)
+    questions.ask(rest, said)
+    return read()
+
+
 def _read_table(
-    table: Path,
-    out: Path,
-    id_column: str,
-    label_column: str | None,
-    values: str | None,
-    candidates: str | None,
-    leave_out: list[str],
-    abstain: str | None,
+    said: Given, out: Path, id_column: str, label_column: str | None, values: str | None, candidates: str | None
 ) -> _Start:
     """Models and labels, from a lab's table."""
+    table = _table(said.pool)
     never_over({"--out": out}, {"--pool": table})
-    section, labels, found = read_models(table, id_column, label_column, values, candidates, leave_out, abstain)
+    without, abstain = said.leave_out, said.abstain
+    section, labels, found = read_models(table, id_column, label_column, values, candidates, without, abstain)
     return _Start(section, labels, table, found)
 
 
@@ -290,32 +314,52 @@ def _table(pool: Path | None) -> Path:
 
 
 def _public_order(
-    order: Path | None, public: str | None, start: _Start, models: Recipe, id_column: str, *, instead: object
-) -> tuple[dict[str, Any] | None, PublicSample | None, Path | None]:
-    """An order that was made before, or the labelled items that make one; and the public table, where there is any."""
-    if order is not None:
-        section, table = read_order(order, public, start.table, models, id_column, instead=instead)
-        return section, None, table
-    found = _public_items(public, start, models, id_column, instead=instead)
-    return (None, None, None) if found is None else (None, found.sample, found.file)
-
-
-def _public_items(
-    said: str | None, start: _Start, models: Recipe, id_column: str, *, instead: object
-) -> PublicItems | None:
-    """The public labelled items of FILE:COLUMN, which make an order; `instead` of them others may say who is preferred."""
-    if said is None:
-        return None
-    if instead is not None:
+    said: Given,
+    start: _Start,
+    models: Recipe,
+    labels: Mapping[str, Any],
+    id_column: str,
+    asks: bool,
+    out: Path,
+) -> PublicOrder:
+    """An order that was made before or is made now, or the labelled items that make one."""
+    file, public = said.prefer, said.public
+    if file is not None and file.suffix == ".json":
+        return PublicOrder(*read_order(file, public, start.table, models, id_column, instead=said.handicap))
+    if said.by is not None:
+        return PublicOrder(by_columns(said.by, models, descending=said.descending).section(models, None, said.by, ""))
+    if public is None:
+        return PublicOrder()
+    if file is not None or said.handicap is not None:
         raise BadUsage("--public makes an order of its own: give it, or --prefer, or --handicap")
-    file, column = file_and_column("--public", said)
+    if Path(public).is_file():
+        if not asks or start.found is None or start.table is None:
+            raise BadUsage(_without_a_column(public))
+        draft, kept = {"class": start.section, "labels": labels}, out.with_suffix(".public.db")
+        return PublicOrder(*ask_order(Path(public), start.table, models, draft, kept, start.found.shown, id_column))
+    return _labelled_items(public, start, models, id_column)
+
+
+def _without_a_column(public: str) -> str:
+    """What to do with a public table of which no column was named."""
+    column = questions.usual_column(Path(public)) or "COLUMN"
+    return (
+        f"--public {public} names no column: give --public {public}:{column} if it is labelled; if not, have a hundred "
+        f"labels asked for first: replical data order {public} --ask page --journal public.db --out order.json"
+    )
+
+
+def _labelled_items(public: str, start: _Start, models: Recipe, id_column: str) -> PublicOrder:
+    """The public labelled items of FILE:COLUMN, which make an order."""
+    file, column = file_and_column("--public", public)
     table, found = start.table, start.found
     if table is not None and file.exists() and file.samefile(table):
         raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
     sample = read_public(file, column, models)
     if table is not None and found is not None:
+        check_ids(sample.items, str(file), table, id_column=id_column)
         check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
-    return PublicItems(file, sample)
+    return PublicOrder(None, file, sample)
 
 
 def _preference(
@@ -388,11 +432,12 @@ def _command_line(*words: object) -> str:
     return shlex.join(["replical", *map(str, words)])
 
 
-class PublicItems(NamedTuple):
-    """The public labelled items, and the file they are from."""
+class PublicOrder(NamedTuple):
+    """What a protocol says of its order, the file that it was made from, and the labelled items where they make it."""
 
-    file: Path
-    sample: PublicSample
+    section: dict[str, Any] | None = None
+    file: Path | None = None
+    sample: PublicSample | None = None
 
 
 def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -> Iterator[str]:
@@ -400,7 +445,8 @@ def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -
     pool, found = start.table, start.found
     if pool is None or found is None:
         return
-    labels = ["--ask", "page"] if found.truth is None else ["--labels", f"{pool}:{found.truth}"]
+    show = ["--show", ",".join(found.shown)] if 0 < len(found.shown) <= _SHOWN else []
+    labels = ["--ask", "page", *show] if found.truth is None else ["--labels", f"{pool}:{found.truth}"]
     ids = [] if id_column == "id" else ["--id", id_column]
     apart = [] if public is None else ["--public", public]
     certificate = pool.with_suffix(".json").name
@@ -426,31 +472,23 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
-    nu = chosen.get("nu")
-    lines |= (
-        {"nu unknown": "how often the best model errs; this learner does without"}
-        if nu is None
-        else {f"nu {nu}": "how often the best model errs, at most"}
-    )
-    lines |= (
-        {"a public order": "good models come first"}
-        if protocol.preference.get("public_column") is None and ordered
-        else {"order by errors": "on public items: good models come first"}
-        if ordered
-        else {
-            "handicaps random": "public labelled items would put good models first: --public FILE:COLUMN; or a hundred that "
-            "are asked for: replical data order"
-        }
-    )
-    if ordered and protocol.plan.n > _MANY and protocol.plan.members is None:
-        lines["no shortlist"] = (
-            f"all {protocol.plan.n} are candidates. With --set shortlist=20 labs asked for half as many labels on five sets "
-            "of models; errors are then compared with the best of these 20, which there erred .0004 more than the best of "
-            "all"
+    labs = chosen.get("labs", 2)
+    lines[f"labs {labs}"] = f"the promise is about {'any two labs' if labs == 2 else 'all of them together'}"
+    if "nu" in chosen:
+        lines[f"nu {chosen['nu']}"] = "how often the best model errs, at most"
+    if not ordered:
+        lines["handicaps random"] = (
+            "public labelled items would put good models first: --public FILE:COLUMN; or a hundred that are asked for: "
+            "replical data order"
         )
-    lines |= (
-        {"seed drawn now": "all labs share this text; best is one that was drawn in public: --seed"} if drawn else {}
-    )
+    elif "public_column" in protocol.preference:
+        lines["order by errors"] = "on public items: good models come first"
+    else:
+        lines["a public order"] = "good models come first"
+    if ordered and protocol.plan.n > MANY and protocol.plan.members is None:
+        lines["no shortlist"] = f"all {protocol.plan.n} are candidates. {SHORTLIST}: --set shortlist=20"
+    if drawn:
+        lines["seed drawn now"] = "all labs share this text; best is one that was drawn in public: --seed"
     for what, why in lines.items():
         _line(f"  {what:18}{why}")
 

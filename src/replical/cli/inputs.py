@@ -15,13 +15,29 @@ from replical.classes.base import HypothesisClass
 from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
-from replical.cli.output import number, whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import of_lists
 from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
+
+
+def number(text: str) -> float:
+    """Parse a number, naming the text that is none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number.") from None
+
+
+def whole(text: str) -> int:
+    """Parse a whole number, naming the text that is none."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+
 
 CLASSES = specs()
 Device = Annotated[

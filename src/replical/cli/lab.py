@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from replical.cli.inputs import never_over
-from replical.cli.output import answer, number, prose, whole
+from replical.cli.inputs import never_over, number, whole
+from replical.cli.output import answer, prose
 from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release

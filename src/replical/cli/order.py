@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -9,14 +10,15 @@ import typer
 
 from replical.classes.catalogue import read_file
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
+from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over, number
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
-from replical.cli.output import answer, number, prose, reading
+from replical.cli.output import answer, prose, reading
 from replical.cli.page import PageOptions, PageWords, serve_page
 from replical.cli.protocol_sections import labels_section, read_models
 from replical.core.files import write_whole
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage
+from replical.lab.columns import names_of
 from replical.lab.journal.journal import Journal
 from replical.lab.ordering import (
     SCHEMA,
@@ -91,7 +93,7 @@ def order_command(
     about = labels_section(said, weights, abstain, price)
     recipe = recipe_of(section, about, _DRAFT)
     if by is not None and by != "vote":
-        return _write(_by_numbers(by, recipe, descending), None, table, out, as_json=as_json)
+        return _write(by_columns(by, recipe, descending=descending), None, table, out, as_json=as_json)
     with reading(table) as update:
         items = read_pool(table, recipe, progress=update)
     if by == "vote":
@@ -104,24 +106,16 @@ def order_command(
             raise BadTable(f"{error}: label it, or have people asked, who may skip it (--ask page)") from error
     else:
         assert journal is not None, "checked above"
-        draft: dict[str, Any] = {"schema": PROTOCOL, "title": "Public order", "seed": _DRAFT, "class": section}
-        draft |= {"labels": about, "learner": {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}}
-        details = details_from(table, columns_to_show(show, set(recipe.columns)), "id")
-        with Journal(str(journal)) as kept:
-            session = Session(Ordering(Protocol.of(draft).content, items.ids), items, kept, annotator=annotator)
-            if ask == "page":
-                serve_page(session, details, "Labelling", PageOptions.of(page) if page else PageOptions())
-            else:
-                ask_at_terminal(session, details)
-            if session.open:
-                if as_json:
-                    answer(
-                        {"schema": SCHEMA, "status": "pending", "pending": len(session.open), "labels": session.counts}
-                    )
-                    return PENDING
-                return say_pending(session, None)
-            session.finish()
-            inquiry = asked_of(items, session.ledger.labels | dict.fromkeys(session.ledger.skipped), str(journal))
+        options = (PageOptions.of(page) if page else PageOptions()) if ask == "page" else None
+        columns = columns_to_show(show, set(recipe.columns))
+        draft = {"class": section, "labels": about}
+        session, found = _ask_people(items, draft, journal, table, columns, annotator=annotator, page=options)
+        if found is None and as_json:
+            answer({"schema": SCHEMA, "status": "pending", "pending": len(session.open), "labels": session.counts})
+            return PENDING
+        if found is None:
+            return say_pending(session, None)
+        inquiry = found
     return _write(OrderFile.of(active_section(items, inquiry), recipe), (items, inquiry), table, out, as_json=as_json)
 
 
@@ -157,7 +151,34 @@ def _class_of(
     return section, values_said
 
 
-def _by_numbers(by: str, recipe: Recipe, descending: bool) -> OrderFile:
+def _ask_people(
+    items: LabPool,
+    draft: Mapping[str, Any],
+    journal: Path,
+    table: Path,
+    columns: list[str],
+    *,
+    annotator: str | None = None,
+    page: PageOptions | None = None,
+) -> tuple[Session, Inquiry | None]:
+    """A hundred labels from people, at the terminal or at a page; no inquiry while some are pending."""
+    content: dict[str, Any] = {"schema": PROTOCOL, "title": "Public order", "seed": _DRAFT, **draft}
+    content |= {"learner": {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}}
+    details = details_from(table, columns, "id")
+    with Journal(str(journal)) as kept:
+        session = Session(Ordering(Protocol.of(content).content, items.ids), items, kept, annotator=annotator)
+        if page is None:
+            ask_at_terminal(session, details)
+        else:
+            serve_page(session, details, "Labelling", page)
+        if session.open:
+            return session, None
+        session.finish()
+        known = session.ledger.labels | dict.fromkeys(session.ledger.skipped)
+        return session, asked_of(items, known, str(journal))
+
+
+def by_columns(by: str, recipe: Recipe, *, descending: bool) -> OrderFile:
     """From the columns of a CSV file, with one row a candidate."""
     file, names = file_and_column("--by", by)
     content = read_file(file)
@@ -185,14 +206,7 @@ def _write(order: OrderFile, asked: tuple[LabPool, Inquiry] | None, table: Path,
         answer(told | {"asked": len(order.asked), "file": str(out)})
         return 0
     if asked is not None:
-        items, inquiry = asked
-        skipped = sum(each.code is None for each in inquiry.asked)
-        more = f" and {skipped} skipped" if skipped else ""
-        prose.print(
-            f"{count(len(inquiry.asked) - skipped, 'label')}{more}, of {count(len(items), 'public item')}; "
-            f"{len(inquiry.in_play)} of {count(len(order.order), 'model')} still in play.",
-            soft_wrap=True,
-        )
+        _say_asked(*asked)
     listed = ", ".join(order.order[:_FIRST]) + (", .." if len(order.order) > _FIRST else "")
     prose.print(f"Wrote {out}: {listed}", markup=False, soft_wrap=True)
     apart = ""
@@ -205,6 +219,16 @@ def _write(order: OrderFile, asked: tuple[LabPool, Inquiry] | None, table: Path,
         apart = f" --public {table}"
     prose.print(f"Next: replical init --pool YOUR-TABLE{apart} --prefer {out}", markup=False, soft_wrap=True)
     return 0
+
+
+def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
+    skipped = sum(each.code is None for each in inquiry.asked)
+    more = f" and {skipped} skipped" if skipped else ""
+    prose.print(
+        f"{count(len(inquiry.asked) - skipped, 'label')}{more}, of {count(len(items), 'public item')}; "
+        f"{len(inquiry.in_play)} of {count(len(inquiry.C), 'model')} still in play.",
+        soft_wrap=True,
+    )
 
 
 class ReadOrder(NamedTuple):
@@ -237,6 +261,38 @@ def read_order(
         items = read_pool(table, recipe, progress=update)
     section = order.section(recipe, items, str(file), str(table))
     if pool is not None:
-        check_ids(items, str(table), pool, id_column=id_column)
-        check_features(recipe, table, pool, id_column=id_column)
+        _check_apart(items, table, pool, id_column)
     return ReadOrder(section, table)
+
+
+def _check_apart(items: LabPool, table: Path, pool: Path, id_column: str) -> None:
+    """None of the public items may be in the pool, asked or not."""
+    check_ids(items, str(table), pool, id_column=id_column)
+    check_features(items.recipe, table, pool, id_column=id_column)
+
+
+def ask_order(
+    table: Path,
+    pool: Path,
+    recipe: Recipe,
+    draft: Mapping[str, Any],
+    journal: Path,
+    shown: Sequence[str],
+    id_column: str,
+) -> ReadOrder:
+    """An order from a hundred labels that somebody at the terminal gives now, kept in a `journal`."""
+    with reading(table) as update:
+        items = read_pool(table, recipe, progress=update)
+    _check_apart(items, table, pool, id_column)
+    prose.print(
+        f"Up to 100 items of {table} are asked. Every label is kept in {journal}; to go on "
+        "another day, say the same again.",
+        markup=False,
+        soft_wrap=True,
+    )
+    columns = [each for each in shown if each in names_of(table)]
+    session, inquiry = _ask_people(items, draft, journal, table, columns)
+    if inquiry is None:
+        raise typer.Exit(say_pending(session, None))
+    _say_asked(items, inquiry)
+    return ReadOrder(active_section(items, inquiry), table)

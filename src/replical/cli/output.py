@@ -12,10 +12,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
-from replical.core.exact import fraction, round_down, round_up, round_up_to
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -103,29 +99,3 @@ def reading(file: Path) -> Iterator[Callable[[int, int], None]]:
                 each(100 * done // max(1, total), 100)
 
         yield update
-
-
-def number(text: str) -> float:
-    """Parse a number, naming the text that is none."""
-    try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number.") from None
-
-
-def whole(text: str) -> int:
-    """Parse a whole number, naming the text that is none."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
-
-
-def interval(low: float, high: float, digits: int = 1) -> str:
-    """A confidence interval in percent, never narrower than it is."""
-    return f"{round_down(100 * fraction(low), digits)}% to {round_up(100 * fraction(high), digits)}%"
-
-
-def amount(x: float) -> str:
-    """A count of labels a person can read at a glance."""
-    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else round_up_to(x, 3)

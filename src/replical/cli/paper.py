@@ -15,8 +15,8 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from replical.classes.catalogue import parse
-from replical.cli.inputs import CLASSES, Cluster, Device, items_from
-from replical.cli.output import answer, notes, number, progress, prose, whole
+from replical.cli.inputs import CLASSES, Cluster, Device, items_from, number, whole
+from replical.cli.output import answer, notes, progress, prose
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import cluster, local
 from replical.core.randomness import PrivateRandomness

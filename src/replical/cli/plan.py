@@ -28,11 +28,12 @@ from replical.cli.inputs import (
     SIMULATED,
     learner_flag,
     parameter,
+    whole,
 )
-from replical.cli.output import amount, answer, progress, prose, reading, whole
-from replical.cli.sentences import cut_words, loss_words
+from replical.cli.output import answer, progress, prose, reading
+from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
-from replical.core.text import count, plural
+from replical.core.text import amount, count, plural
 from replical.errors import (
     BadUsage,
 )

@@ -10,7 +10,7 @@ from typing import Any
 from replical.classes.catalogue import KINDS
 from replical.cli.output import notes, prose
 from replical.cli.protocol_sections import Features
-from replical.cli.sentences import cut_words, loss_words
+from replical.core.exact import round_up
 from replical.core.files import write_whole
 from replical.errors import BadProtocol
 from replical.lab.protocol import Protocol
@@ -117,3 +117,22 @@ def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterato
         yield f"The columns {said}{also} are placeholders: write yours into the file, then publish it."
     elif ranges:
         yield f"The ranges of {said} are placeholders: write public ones into the file, then publish it."
+
+
+def loss_words(protocol: Protocol) -> Iterator[str]:
+    """What a protocol counts instead of errors."""
+    if (losses := protocol.recipe.losses) is not None:
+        yield losses.words(protocol.labels)
+
+
+def cut_words(section: Mapping[str, Any]) -> Iterator[str]:
+    """What the cuts of a class section lose: nothing is said where they stand for nothing larger."""
+    if "quantiles" not in section:
+        return
+    about, names = section["quantiles"], section["features"]
+    of = names[0] if len(names) == 1 else f"{len(names)} features"
+    yield (
+        f"Cuts at {about['bins']:,} quantiles of {of} in {about['rows']:,} public rows: the best of them errs at most "
+        f"{round_up(about['loss'], 4)} more than the best on the whole line, except with probability {about['level']:g}, if "
+        "these rows are draws from the population of the labs. Keep them out of every pool."
+    )

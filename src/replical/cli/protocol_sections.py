@@ -15,8 +15,8 @@ from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, numbers
 from replical.classes.comparisons import KINDS as KINDS_OF_LOSS
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import file_and_column, read_numbers
-from replical.cli.output import notes, number, reading
+from replical.cli.inputs import file_and_column, number, read_numbers
+from replical.cli.output import notes, reading
 from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness

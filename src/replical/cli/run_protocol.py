@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
-from replical.cli.inputs import SIMULATED, Device, never_over
+from replical.cli.inputs import SIMULATED, Device, never_over, whole
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -31,12 +31,11 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import amount, answer, notes, prose, whole
+from replical.cli.output import answer, notes, prose
 from replical.cli.page import PageWords
-from replical.cli.sentences import detail_words
 from replical.core.files import write_whole
 from replical.core.kernels.torch_device import use
-from replical.core.text import count, plural
+from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.page import page
 from replical.lab.journal.binding import SCHEMA, commitment
@@ -50,7 +49,7 @@ from replical.lab.run import check_allowed, register_run, run
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import read_private
 from replical.learners.bills import bills
-from replical.learners.proof import family_of
+from replical.learners.proof import broken_conditions, family_of
 from replical.pools.pool import Pool
 
 RegisterFile = Annotated[
@@ -370,7 +369,8 @@ def _say_result(
         family.error_words(result, protocol),
         family.proof_words(result, protocol),
         _files_sentence(written, certified=body["certified"]),
-        *(detail_words(result, protocol) if verbose else ()),
+        *(family.detail_words(result, protocol) if verbose else ()),
+        *(f"Not held: {each}." for each in (broken_conditions(result, told=family.told) if verbose else ())),
     ):
         prose.say(sentence)
 

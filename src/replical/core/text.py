@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from replical.core.exact import Real, fraction, round_down, round_up
+from replical.core.exact import Real, fraction, round_down, round_up, round_up_to
 
 COMMON, READING = "common.css", "reading.css"  # of every page, and of those that are one file to read
 
@@ -132,3 +132,13 @@ def listing(names: Sequence[str], total: int) -> str:
     """
     more = total - len(names)
     return ", ".join(names) + (f" and {more:,} more" if more else "")
+
+
+def interval(low: float, high: float, digits: int = 1) -> str:
+    """A confidence interval in percent, never narrower than it is."""
+    return f"{round_down(100 * fraction(low), digits)}% to {round_up(100 * fraction(high), digits)}%"
+
+
+def amount(x: float) -> str:
+    """A count of labels a person can read at a glance."""
+    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else round_up_to(x, 3)

@@ -42,6 +42,7 @@ class ModelColumns:
     values: tuple[Label, ...]
     truth: str | None  # the column with the right answers, where there is one
     others: tuple[str, ...]  # columns that are left alone
+    shown: tuple[str, ...] = ()  # those of them that say nothing of models: no scores, and none that was to be left out
     never: tuple[Label, ...] = ()  # labels that models give, and no right answer of the table is
 
 
@@ -89,6 +90,7 @@ def model_columns(
         values=labels,
         truth=truth,
         others=tuple(others),
+        shown=tuple(name for name in others if name in summaries and summaries[name].why != SCORES),
         never=tuple(label for label in labels if right and str(label) not in right),
     )
 

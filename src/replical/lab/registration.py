@@ -146,13 +146,10 @@ def _registered(body: Mapping[str, Any], items: str) -> tuple[str, str | None]:
 
 def check_file(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
     """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
-    checks(f"{REGISTERED}the digest is that of what it says", lambda: _check_digest(registration))
+    told = registration["digest"]
+    checks(f"{REGISTERED}the digest is that of what it says", lambda: same(told, registration_digest(registration)))
     checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: check_seal(registration))
     check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)
-
-
-def _check_digest(registration: Mapping[str, Any]) -> str | None:
-    return same(registration["digest"], registration_digest(registration))
 
 
 def _check_same(registration: Mapping[str, Any], key: str, certified: Any) -> str | None:

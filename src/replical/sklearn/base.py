@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -37,8 +39,10 @@ from replical.pools.query import Answers, Query
 Candidates = Sequence[Any] | Mapping[str, Any]
 Named = list[tuple[str, Any]]
 Oracle = Callable[[int], Any]
+RowCodes = Callable[[NDArray[np.int64]], Codes]  # labels of rows, looked up when they are asked for
 # What would help, as a command says it and as Python does.
 _SAID = {"a public order of preference": "public rows (public=..)", "--learner ": "learner="}
+log = logging.getLogger("replical")
 _SOME = 10_000  # rows that show whether features tell items apart
 _OWN = 0.99  # of the rows are different where features tell items apart
 
@@ -72,7 +76,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         C: HypothesisClass,
         items: Any,
-        labels: Callable[[NDArray[np.int64]], Codes],
+        labels: RowCodes,
         seed: str,
         **public: Any,
     ) -> Result:
@@ -91,13 +95,18 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         return self._ask(learner_for(learner_plan), C, items, labels, seed)
 
-    def _ask(
-        self, learner: Learner, C: Any, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str
-    ) -> Result:
-        """Let a learner ask until it has an answer."""
-        return learn(
-            learner, Pool(C, items, self._private(items)), _Lookup(labels, len(C.labels)), SharedRandomness(seed)
-        )
+    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str) -> Result:
+        """Let a learner ask until it has an answer; begun anew without a row that nobody can label."""
+        whole = pool = Pool(C, items, self._private(items))
+        skipped = set[int]()
+        while True:
+            try:
+                return learn(learner, pool, _Lookup(labels, len(C.labels)), SharedRandomness(seed))
+            except _SkippedRowsError as error:
+                skipped |= error.args[0]
+                if len(skipped) == len(items):
+                    raise ValueError(f"the oracle gives no label for any of {count(len(items), 'row')}") from error
+                pool = whole.without(np.array(sorted(skipped), dtype=np.int64))
 
     def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
         """All at once, at the end: a fit that fails leaves the one before as it was."""
@@ -136,9 +145,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _two_classes(
-        self, X: Any, y: Any, oracle: Oracle | None
-    ) -> tuple[NDArray[Any], NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
+    def _two_classes(self, X: Any, y: Any, oracle: Oracle | None) -> tuple[NDArray[Any], NDArray[Any], RowCodes]:
         """The checked items, the two labels, and a way to look one up."""
         if y is None and oracle is None:
             self._labels(y, oracle)
@@ -160,7 +167,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _labels(
         self, y: Any, oracle: Oracle | None, candidate_labels: Sequence[Any] = ()
-    ) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
+    ) -> tuple[NDArray[Any], RowCodes]:
         """The label set, with what the candidates may say, and a way to look a label up when it is asked for."""
         if y is None and oracle is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
@@ -170,7 +177,8 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.classes is None and not len(candidate_labels):
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
             known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
-            return known, lambda items: codes_of([oracle(int(item)) for item in items], known)
+            heard = cache(lambda row: SKIPPED if (label := oracle(row)) is None else codes_of([label], known)[0])
+            return known, lambda items: np.array([*map(heard, items.tolist())], dtype=np.uint16)
         if _lacks_labels(y):
             raise ValueError(
                 "Input y contains NaN. For rows without a label give no y but oracle=.., a function from row numbers to "
@@ -188,15 +196,32 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "result_")
 
 
+SKIPPED = np.iinfo(np.uint16).max  # in place of a code: nobody can label this row
+
+
+class _SkippedRowsError(Exception):
+    """These rows were asked for, and nobody can label them."""
+
+
 class _Lookup:
     """Labels that are looked up row by row when they are asked for."""
 
-    def __init__(self, labels: Callable[[NDArray[np.int64]], Codes], kinds: int) -> None:
-        self._labels, self._kinds = labels, kinds
+    def __init__(self, labels: RowCodes, kinds: int) -> None:
+        self._labels, self._kinds, self._heard = labels, kinds, 0
 
     def answer(self, query: Query) -> Answers:
         """Each row's label, as often as it is asked."""
-        return Answers.unanimous(query, self._labels(query.items), self._kinds)
+        log_progress(self._heard, query.survivors)
+        codes = self._labels(query.items)
+        if (codes == SKIPPED).any():
+            raise _SkippedRowsError({*query.items[codes == SKIPPED].tolist()})
+        self._heard += len(codes)
+        return Answers.unanimous(query, codes, self._kinds)
+
+
+def log_progress(labels: int, survivors: int) -> None:
+    """For whoever listens to the logger ``replical``: how far a fit has come."""
+    log.info("%s, %s left", count(labels, "label"), count(survivors, "candidate"))
 
 
 def python_words(helps: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -17,11 +18,14 @@ from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.text import listing
+from replical.learners.base import Learner
 from replical.learners.handicap.order import Inquiry, walk
+from replical.learners.result import Result
 from replical.sklearn.base import (
     Candidates,
     Oracle,
     Replicable,
+    RowCodes,
     check_apart,
     check_fitted,
     codes_of,
@@ -76,6 +80,11 @@ class ReplicableSelector(Replicable):
         Budget.
     classes
         The label set, where it cannot be read off `y` or the estimators.
+    labs
+        How many labs are to agree, for a promise about all of them together; any two of them if left out.
+    journal
+        A file that keeps every label as soon as it is known: whatever interrupts a fit, fitting again goes on with it. It
+        belongs to these rows, this `seed` and these parameters, draws the private order itself, and needs the extra `lab`.
     seed
         The published string. If left out one is drawn, kept in ``seed_``, and warned about.
     random_state
@@ -137,6 +146,8 @@ class ReplicableSelector(Replicable):
         learner: str = "handicap",
         max_labels: int | None = None,
         classes: Sequence[Any] | None = None,
+        labs: int | None = None,
+        journal: str | PathLike[str] | None = None,
         seed: str | None = None,
         random_state: Any = None,
     ) -> None:
@@ -152,6 +163,8 @@ class ReplicableSelector(Replicable):
         self.learner = learner
         self.max_labels = max_labels
         self.classes = classes
+        self.labs = labs
+        self.journal = journal
         self.seed = seed
         self.random_state = random_state
 
@@ -165,7 +178,8 @@ class ReplicableSelector(Replicable):
         y
             Their labels; or
         oracle
-            a function from row numbers to labels, called once a label.
+            a function from row numbers to labels, called once a row; None says that nobody can label it, and another takes
+            its place.
 
         Returns
         -------
@@ -180,6 +194,10 @@ class ReplicableSelector(Replicable):
         ReplicalError
             Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
         """
+        if self.journal is not None and (self.seed is None or self.random_state is not None):
+            raise ValueError(
+                "a journal belongs to a published text and draws its own order: give seed=, no random_state="
+            )
         named = named_estimators(self.estimators)
         check_fitted(named, X)
         if y is not None:
@@ -198,17 +216,23 @@ class ReplicableSelector(Replicable):
         self._warn_of_copies(C, codes, known)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._warn_of_scaling(X)
-        self._keep(
-            self._run(C, codes, labels, seed, prior=UNIFORM if known is None else known.prior, losses=self.losses),
-            classes,
-            seed,
-        )
+        public: dict[str, Any] = {"prior": UNIFORM if known is None else known.prior, "losses": self.losses}
+        public |= {} if self.labs is None else {"labs": self.labs}
+        self._keep(self._run(C, codes, labels, seed, **public), classes, seed)
         if known is not None and known.asked is not None:
             self.public_asked_ = known.asked
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
         self.survivors_ = [named[h][0] for h in self.result_.survivors.indices.tolist()]
         self._warn_if_uncertified()
         return self
+
+    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str) -> Result:
+        """Let a learner ask until it has an answer; where labels are kept, from where the journal ends."""
+        if self.journal is None:
+            return super()._ask(learner, C, items, labels, seed)
+        from replical.sklearn.journal import ask_and_keep  # which needs more than scikit-learn
+
+        return ask_and_keep(self.journal, learner, C, items, labels, seed)
 
     def _warn_of_copies(self, C: PredictionTable, codes: PackedRows, public: _Public | None) -> None:
         """Estimators that say the same on all public rows, or on all rows where none are public, may be one."""

@@ -141,7 +141,7 @@ def test_a_certificate_is_a_page(labs):
 
 
 def test_cells_that_differ_are_told_apart(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--nu", ".1", "--set", "max_labels=21", "--set", "step=.05"))
+    told(capsys, *new(tmp_path / "p.toml", "--set", "nu=.1", "--set", "max_labels=21", "--set", "step=.05"))
     for number, lab in enumerate("ab", 1):
         table = written(tmp_path / f"{lab}.csv", columns(60, seed=number, wrong=0.1))
         run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal"]
@@ -152,7 +152,7 @@ def test_cells_that_differ_are_told_apart(tmp_path, capsys):
 
 
 def test_where_labels_may_be_wrong_nothing_is_called_proven(tmp_path, capsys):
-    told(capsys, *new(tmp_path / "p.toml", "--nu", ".05", "--set", "max_labels=60"))
+    told(capsys, *new(tmp_path / "p.toml", "--set", "nu=.05", "--set", "max_labels=60"))
     table = written(tmp_path / "a.csv", columns(400, wrong=0.05))
     run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal", tmp_path / "a.db"]
     out = told(capsys, *run, "--out", tmp_path / "a.json")

@@ -69,7 +69,7 @@ def setting(world, **options):
     )
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @given(worlds(), st.sampled_from([0.3, 0.1]), st.sampled_from([1, 3]), st.booleans(), st.sampled_from([None, 60]))
 @settings(max_examples=30)
 def test_with_a_gold_loss_it_is_its_twin(world, epsilon, batch, ordered, until):
@@ -99,7 +99,7 @@ def judged(draw):
     return outputs, scores, seed
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @given(judged(), st.sampled_from([0.3, 0.1]), st.sampled_from([1, 3]), st.booleans())
 @settings(max_examples=30)
 def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered):
@@ -124,7 +124,7 @@ def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered):
     assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @given(worlds())
 @settings(max_examples=10)
 def test_told_row_by_row_it_comes_to_the_same(world):
@@ -137,7 +137,7 @@ def test_told_row_by_row_it_comes_to_the_same(world):
     assert (run.result.hypothesis, run.result.labels) == (result.hypothesis, result.labels)
 
 
-@pytest.mark.claim("losses")
+@pytest.mark.claim("handicap")
 @given(worlds(), st.integers(0, 99), st.sampled_from([0.05, 0.2]), st.sampled_from([1, 3]))
 @settings(max_examples=10)
 def test_with_a_gold_loss_confirm_is_its_twin(world, answer, margin, batch):

@@ -36,7 +36,7 @@ def test_a_sample_makes_an_order():
     assert sample.section["public_items"] == 3
     protocol = published()
     assert protocol.public == sample.section["public"]
-    assert protocol.prior.order_of(protocol.shared, "order", n=3).tolist() == [1, 0, 2]
+    assert protocol.prior.places.argsort().tolist() == [1, 0, 2]
 
 
 @pytest.mark.parametrize("kind", ["thresholds", "intervals", "stumps", "boxes", "halfspaces", "star"])

@@ -173,7 +173,7 @@ def test_features_that_are_true_or_false():
 
 @pytest.mark.parametrize(
     ("said", "words"),
-    [(None, "the label None is not among the classes"), ("maybe", "'maybe' is not among"), ([1], r"one label an item, got \[1\]")],
+    [(None, "the oracle gives no label for any of 50 rows"), ("maybe", "'maybe' is not among"), ([1], r"one label an item, got \[1\]")],
 )  # fmt: skip
 def test_what_an_oracle_may_not_say_is_named(said, words):
     with pytest.raises(ValueError, match=words):

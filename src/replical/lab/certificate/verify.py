@@ -79,7 +79,7 @@ def verify(
     checks("the seal is that of digest and provenance", lambda: check_seal(certificate))
     if unknown := unknown_learner(body):
         return checks.verification("none").with_checks(not_checkable(KNOWN, why=unknown))
-    readable = checks("every part is written as it must be", lambda: _check_body(body))
+    readable = checks("every part is written as it must be", lambda: wrong_body(body, family_of(record_of(body))))
     readable = readable and checks("the protocol is valid and has this fingerprint", lambda: check_protocol(body))
     if not readable:
         return checks.verification("self")
@@ -147,10 +147,6 @@ def unknown_learner(body: Any) -> str | None:
     except ReplicalError as error:
         return str(error)
     return None
-
-
-def _check_body(body: Mapping[str, Any]) -> str | None:
-    return wrong_body(body, family_of(record_of(body)))
 
 
 REFERS = "it refers to a registration of this run"

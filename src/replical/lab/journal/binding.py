@@ -53,7 +53,10 @@ def bind(
             f"the journal {journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
             f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
         )
-    known = [Part(created["items"], created["pool_fingerprint"]), *map(_part_of, journal.growth)]
+    known = [
+        Part(created["items"], created["pool_fingerprint"]),
+        *(Part(each["items"], each["fingerprint"]) for each in journal.growth),
+    ]
     grown = _grow(protocol, lab, journal, known)
     if len(grown.parts) > len(known):
         note(f"The pool has grown by {count(grown.parts[-1].items, 'item')}: the run goes on with them.")
@@ -79,10 +82,6 @@ def _grow(protocol: Protocol, lab: LabPool, journal: Journal, known: Sequence[Pa
         raise BadJournal(f"{more} the journal {journal.where} knows: go on with replical run first")
     journal.append([Event(kind="part", detail=new._asdict())])
     return divided
-
-
-def _part_of(detail: Mapping[str, Any]) -> Part:
-    return Part(detail["items"], detail["fingerprint"])
 
 
 _KINDS = {"confirms": "a confirmation", "order": "a public order"}  # what a journal may be for, beside runs

@@ -1,0 +1,423 @@
+"""Logs of evaluations as tables: one row an item, one column a model, and a column with the right answers.
+
+Read line by line: what lm-evaluation-harness writes with ``--log_samples`` (``samples_*.jsonl``), instances of Every Eval
+Ever (to which Inspect and HELM logs are converted), and plain JSONL or CSV with the fields item, model, output, score and
+gold. Several files are joined by item. Nothing is guessed: an item that a model has not answered, one that has two answers,
+two tasks in one table and a line that cannot be read are named, with file and line.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from replical.errors import BadTable
+
+Form = Literal["plain", "text", "number"]
+FORMS = ("plain", "text", "number")
+_LONGEST = 2**24  # characters of a line
+_FIELDS = "item, model, output, score, gold"
+_NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
+_NAMED = 3  # of what is missing
+
+
+class Entry(NamedTuple):
+    """What one line says: a model's output or score, or both, for an item of a task."""
+
+    item: str
+    model: str
+    output: str | None
+    score: float | None
+    gold: str | None
+    task: str = ""
+    content: str = ""  # a hash of the item, where the log has one
+
+
+class _Harness(msgspec.Struct):
+    """A line of lm-evaluation-harness."""
+
+    doc_id: int | str
+    target: Any = None
+    resps: list[Any] = []
+    filtered_resps: list[Any] = []
+    arguments: Any = None
+    metrics: list[str] = []
+    filter: str = "none"
+    doc_hash: str = ""
+
+
+class _Input(msgspec.Struct):
+    reference: list[str] | str = []
+
+
+class _Output(msgspec.Struct):
+    raw: list[str] | str = []
+
+
+class _Extracted(msgspec.Struct):
+    extracted_value: str
+    is_terminal: bool = True
+
+
+class _Evaluation(msgspec.Struct):
+    score: Any = None
+
+
+class _Instance(msgspec.Struct):
+    """An instance of Every Eval Ever."""
+
+    model_id: str
+    evaluation_name: str
+    sample_id: str | int
+    input: _Input
+    evaluation: _Evaluation
+    output: _Output | None = None
+    answer_attribution: list[_Extracted] = []
+    sample_hash: str | None = None
+
+
+class _Plain(msgspec.Struct):
+    """A line of no particular program."""
+
+    item: str | int
+    model: str
+    output: Any = None
+    score: Any = None
+    gold: Any = None
+
+
+@dataclass(kw_only=True)
+class Joined:
+    """Logs joined by item.
+
+    Attributes
+    ----------
+    items, models
+        In the order in which they first came.
+    outputs, scores
+        By model and item, where logs have them.
+    gold
+        By item, where logs have it.
+    """
+
+    items: list[str] = field(default_factory=list)
+    models: list[str] = field(default_factory=list)
+    outputs: dict[tuple[str, str], str] = field(default_factory=dict)
+    scores: dict[tuple[str, str], float] = field(default_factory=dict)
+    gold: dict[str, str] = field(default_factory=dict)
+
+    def columns(self, what: Literal["outputs", "scores"], *, common: bool = False) -> dict[str, list[Any]]:
+        """The table: ``id``, a column a model, and ``label`` where the right answers are known.
+
+        With `common` items that some model lacks are left out; otherwise they are named.
+        """
+        cells: dict[tuple[str, str], Any] = self.outputs if what == "outputs" else self.scores
+        if not cells:
+            raise BadTable(f"the logs hold no {what}: ask for {'scores' if what == 'outputs' else 'outputs'} instead")
+        lacking = {model: [item for item in self.items if (model, item) not in cells] for model in self.models}
+        if not common and (some := {model: items for model, items in lacking.items() if items}):
+            model, items = next(iter(some.items()))
+            named = ", ".join(items[:_NAMED]) + (", .." if len(items) > _NAMED else "")
+            raise BadTable(
+                f"{model} has no {what[:-1]} for {len(items):,} of {len(self.items):,} items ({named}): log them, leave the "
+                "model out, or give --common to keep the items that all models have"
+            )
+        without = {item for items in lacking.values() for item in items}
+        kept = [item for item in self.items if item not in without]
+        if not kept:
+            raise BadTable("no item was answered by all models: are these logs of one task?")
+        table: dict[str, list[Any]] = {"id": kept}
+        for model in self.models:
+            if model in ("id", "label"):
+                raise BadTable(f"a model is called {model}, as a column of the table is: name it with NAME=FILE")
+            table[model] = [cells[model, item] for item in kept]
+        if what == "outputs" and self.gold:
+            table["label"] = [self.gold.get(item) for item in kept]
+        return table
+
+
+def join(
+    files: Iterable[tuple[str | None, Path]],
+    *,
+    form: Form = "plain",
+    metric: str | None = None,
+    task: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Joined:
+    """Read logs, each with the name of its model or None, and join them.
+
+    Parameters
+    ----------
+    files
+        Names and files. Without a name the model is called what the log says, or as the folder of the log.
+    form
+        What is kept of outputs and right answers: all (``"plain"``), text without case, spaces and end marks (``"text"``),
+        or the last number in it (``"number"``).
+    metric
+        Which score of lm-evaluation-harness to take; the first if left out.
+    task
+        Which task of the logs to take; there must be one if left out.
+    progress
+        Called with (bytes read, bytes in all).
+
+    Returns
+    -------
+    joined
+        Everything, checked.
+
+    Raises
+    ------
+    BadTable
+        For a line that cannot be read, two tasks, two different answers of one model to one item, two right answers, and
+        items that have one name and two contents.
+    """
+    files = list(files)
+    joined, tasks, contents = Joined(), set[str](), dict[str, str]()
+    items, models = set[str](), set[str]()
+    total, before = sum(_size(path) for _, path in files), 0
+    for name, path in files:
+        for where, done, entry in _entries(path, name, metric):
+            if task is not None and entry.task not in ("", task):
+                continue
+            tasks.add(entry.task)
+            if len(tasks) > 1:
+                one, two = sorted(tasks)[:2]
+                raise BadTable(
+                    f"{where}: the logs are of two tasks, {one!r} and {two!r}: give --task to take one of them"
+                )
+            _check_content(contents, entry, where)
+            _add(joined, entry, form, where)
+            if entry.item not in items:
+                items.add(entry.item)
+                joined.items.append(entry.item)
+            if entry.model not in models:
+                models.add(entry.model)
+                joined.models.append(entry.model)
+            if progress is not None:
+                progress(before + done, total)
+        before += _size(path)
+    if not joined.items:
+        raise BadTable("the logs hold no items" + (f" of the task {task!r}" if task else ""))
+    return joined
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as error:
+        raise BadTable(f"{path} cannot be read: {error.strerror}") from error
+
+
+def _check_content(contents: dict[str, str], entry: Entry, where: str) -> None:
+    if entry.content and contents.setdefault(entry.item, entry.content) != entry.content:
+        raise BadTable(
+            f"{where}: the item {entry.item!r} is another one than in an earlier log: are these one task and version?"
+        )
+
+
+def _add(joined: Joined, entry: Entry, form: Form, where: str) -> None:
+    key = entry.model, entry.item
+    if entry.output is not None:
+        output = normal(entry.output, form)
+        if joined.outputs.setdefault(key, output) != output:
+            raise BadTable(f"{where}: {entry.model} has two outputs for the item {entry.item!r}: leave one out")
+    if entry.score is not None and joined.scores.setdefault(key, entry.score) != entry.score:
+        raise BadTable(f"{where}: {entry.model} has two scores for the item {entry.item!r}: leave one out")
+    if entry.gold is not None:
+        gold = normal(entry.gold, form)
+        if joined.gold.setdefault(entry.item, gold) != gold:
+            raise BadTable(f"{where}: the item {entry.item!r} has two right answers: leave one out")
+
+
+def normal(text: str, form: Form) -> str:
+    """What is kept of an answer.
+
+    >>> normal(" The  Answer. ", "text"), normal("so it is $1,250.50!", "number"), normal(" a ", "plain")
+    ('the answer', '1250.50', 'a')
+    """
+    whole = unicodedata.normalize("NFC", text).strip()
+    if form == "text":
+        return " ".join(unicodedata.normalize("NFKC", whole).casefold().split()).strip(" .,;:!?\"'")
+    if form == "number":
+        found = _NUMBER.findall(whole)
+        return found[-1].replace(",", "").lstrip("+") if found else whole
+    return whole
+
+
+# ---- formats ----
+
+
+def _entries(path: Path, name: str | None, metric: str | None) -> Iterator[tuple[str, int, Entry]]:
+    """The entries of a file, each with where it stands and how many bytes were read."""
+    if path.suffix == ".csv":
+        yield from _of_csv(path, name)
+        return
+    reader: Callable[[bytes], Entry] | None = None
+    done = 0
+    try:
+        with path.open("rb") as lines:
+            for number, line in enumerate(iter(lambda: lines.readline(_LONGEST + 1), b""), 1):
+                where = f"{path}, line {number}"
+                if len(line) > _LONGEST:
+                    raise BadTable(f"{where} has more than {_LONGEST:,} bytes: leave out what is no output")
+                done += len(line)
+                if not line.strip():
+                    continue
+                try:
+                    reader = reader or _reader(line, path, name, metric)
+                    yield where, done, reader(line)
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise BadTable(f"{where} cannot be read: {error}") from error
+                except _Wrong as error:
+                    raise BadTable(f"{where}: {error}") from error
+    except OSError as error:
+        raise BadTable(f"{path} cannot be read: {error.strerror}") from error
+
+
+class _Wrong(Exception):
+    """What is wrong with a line."""
+
+
+def _reader(line: bytes, path: Path, name: str | None, metric: str | None) -> Callable[[bytes], Entry]:
+    """Who reads a file, by the keys of its first line."""
+    first = msgspec.json.decode(line)
+    keys = set(first) if isinstance(first, dict) else set[str]()
+    if {"doc_id", "target"} <= keys:
+        model = name or path.parent.name.replace("__", "/") or path.stem
+        task = re.sub(r"_\d{4}-\d\d-\d\dT.*$", "", path.stem.removeprefix("samples_"))
+        return lambda each: _of_harness(each, model, task, metric)
+    if {"sample_id", "evaluation_name"} <= keys:
+        decoder = msgspec.json.Decoder(_Instance)
+        return lambda each: _of_instance(decoder.decode(each), name)
+    if {"item", "model"} <= keys or (name is not None and "item" in keys):
+        return lambda each: _of_plain(msgspec.convert(_named(msgspec.json.decode(each), name), _Plain))
+    raise BadTable(
+        f"{path} is no log that is known: lines of lm-evaluation-harness have doc_id and target, of Every Eval Ever "
+        f"sample_id and evaluation_name, others {_FIELDS}"
+    )
+
+
+def _named(line: Any, name: str | None) -> Any:
+    return line | {"model": name} if isinstance(line, dict) and name is not None else line
+
+
+def _of_harness(line: bytes, model: str, task: str, metric: str | None) -> Entry:
+    found = msgspec.json.decode(line)
+    sample = msgspec.convert(found, _Harness, strict=False)
+    responses = sample.filtered_resps or sample.resps
+    choices = _choices(responses)
+    if choices is None:
+        output, gold = _first(responses), sample.target
+    else:
+        output, gold = str(max(range(len(choices)), key=choices.__getitem__)), _place(sample, len(choices))
+    numbers = [key for key, value in found.items() if isinstance(value, bool | int | float) and key != "doc_id"]
+    named = [metric] if metric is not None else sample.metrics or numbers
+    score = next((found[each] for each in named if each in found), None)
+    if metric is not None and score is None:
+        raise _Wrong(f"there is no score {metric!r}; this line has {', '.join(sample.metrics or numbers) or 'none'}")
+    whole = task if sample.filter == "none" else f"{task}, {sample.filter}"
+    gold = None if gold is None else _text(gold)
+    return Entry(str(sample.doc_id), model, output, _score(score), gold, whole, sample.doc_hash)
+
+
+def _choices(responses: list[Any]) -> list[float] | None:
+    """Log-likelihoods of the choices, where a line has them: [number, is it the greedy answer] for each."""
+    pairs = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in responses]
+    if len(pairs) < 2 or not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        return None
+    try:
+        return [float(pair[0]) for pair in pairs]
+    except (TypeError, ValueError):
+        return None
+
+
+def _place(sample: _Harness, choices: int) -> int:
+    """Which choice is the right one: a number, or the text of one of them."""
+    text = str(sample.target).strip()
+    if text.isdecimal() and int(text) < choices:
+        return int(text)
+    arguments = sample.arguments
+    parts = list(arguments.values()) if isinstance(arguments, dict) else list(arguments or [])
+    texts = [part.get("arg_1") if isinstance(part, dict) else part[1] if len(part) > 1 else None for part in parts]
+    places = [place for place, each in enumerate(texts) if isinstance(each, str) and each.strip() == text]
+    if len(places) != 1:
+        raise _Wrong(f"the right answer {text[:40]!r} is none of its {choices} choices")
+    return places[0]
+
+
+def _first(responses: list[Any]) -> str | None:
+    while responses and isinstance(responses[0], list):
+        responses = responses[0]
+    return None if not responses else str(responses[0])
+
+
+def _of_instance(found: _Instance, name: str | None) -> Entry:
+    answers = [each.extracted_value for each in found.answer_attribution if each.is_terminal]
+    raw = [] if found.output is None else found.output.raw
+    output = answers[-1] if answers else (raw if isinstance(raw, str) else raw[0] if raw else None)
+    references = found.input.reference
+    references = [references] if isinstance(references, str) else references
+    return Entry(
+        str(found.sample_id),
+        name or found.model_id,
+        output,
+        _score(found.evaluation.score),
+        references[0] if len(references) == 1 else None,
+        found.evaluation_name,
+        found.sample_hash or "",
+    )
+
+
+def _of_plain(found: _Plain) -> Entry:
+    if found.output is None and found.score is None:
+        raise _Wrong(f"neither an output nor a score: a line has {_FIELDS}")
+    output = None if found.output is None else _text(found.output)
+    return Entry(
+        str(found.item), found.model, output, _score(found.score), None if found.gold is None else _text(found.gold)
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+
+
+def _score(value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise _Wrong(f"the score {str(value)[:40]!r} is no number") from None
+    if not isfinite(found):
+        raise _Wrong(f"the score {found} is no finite number")
+    return found
+
+
+def _of_csv(path: Path, name: str | None) -> Iterator[tuple[str, int, Entry]]:
+    done = 0
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            names: Sequence[str] = reader.fieldnames or ()
+            if "item" not in names or ("model" not in names and name is None):
+                raise BadTable(f"{path} has no columns item and model: a log in CSV has {_FIELDS}")
+            for row in reader:
+                where = f"{path}, line {reader.line_num}"
+                done += sum(len(value) + 1 for value in row.values() if isinstance(value, str))
+                if None in row or None in row.values():
+                    raise BadTable(f"{where} has another number of cells than the first line")
+                cells = {key: value for key, value in row.items() if value != "" and key in _Plain.__struct_fields__}
+                try:
+                    yield where, done, _of_plain(msgspec.convert(_named(cells, name), _Plain))
+                except (_Wrong, msgspec.ValidationError) as error:
+                    raise BadTable(f"{where}: {error}") from error
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadTable(f"{path} cannot be read: {error}") from error

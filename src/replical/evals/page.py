@@ -1,0 +1,145 @@
+"""A leaderboard as one page: a picture and a table of how far behind the best everybody is. No outside links."""
+
+from __future__ import annotations
+
+from html import escape
+from string import Template
+
+from replical.core import text
+from replical.core.exact import round_down, round_up
+from replical.core.text import count, listing
+from replical.evals.board import Board, Choice
+
+_DRAWN = 60  # models in the picture
+_ROW, _LEFT, _WIDTH, _TOP = 20, 230, 460, 34  # of the picture, in pixels
+_NAME = 30  # characters of a name beside the picture
+
+_PAGE = Template(
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '$hash'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>$title</title>
+<style>$style</style>
+</head>
+<body>
+<header><p class="kind">Leaderboard</p><h1>$title</h1></header>
+<main>
+$summary
+<section><h2>How far behind the best</h2><div class="scroll">$picture</div>
+<p>A bar is where a model's true distance from the best lies (each holds with confidence $sure). Filled dots: models that may
+be the best; all of them together are proven to contain it, with confidence $sure.</p></section>
+<section><h2>All models</h2><div class="scroll"><table>
+<thead><tr><th class=n>place</th><th>model</th><th class=n>mean loss</th><th class=n>behind, at least</th>
+<th class=n>at most</th><th>may be the best</th></tr></thead><tbody>$rows</tbody></table></div></section>
+<section><h2>What this rests on</h2>
+<p>The $items items count as independent draws of all the questions one might have asked.
+Distances are differences of mean losses; 0 is as good as the best. How often another draw would say the same is an estimate,
+from drawing the items again; everything else is proven.</p></section>
+</main>
+</body>
+</html>
+"""
+)
+_STYLE = """
+header, main { max-width: 56rem; }
+.summary + .summary { margin-top: .6rem; }
+svg { display: block; min-width: 34rem; width: 100%; height: auto; font: 12px system-ui, sans-serif; }
+svg text { fill: var(--ink); } svg .axis { stroke: var(--line); } svg .bar { stroke: var(--soft); stroke-width: 2; }
+svg .dot { fill: var(--paper); stroke: var(--soft); stroke-width: 1.5; }
+svg .best .bar { stroke: var(--key); } svg .best .dot { fill: var(--key); stroke: var(--key); }
+"""
+
+
+def page(found: Board, chosen: Choice | None, tolerance: float | None, *, title: str) -> str:
+    """The page of a board, and of the answer that a published text gives."""
+    style = text.stylesheet(text.COMMON, text.READING) + _STYLE
+    return _PAGE.substitute(
+        hash=text.policy_hash(style),
+        style=style,
+        title=escape(title),
+        summary="\n".join(f'<p class="summary">{escape(each)}</p>' for each in sentences(found, chosen, tolerance)),
+        picture=picture(found),
+        sure=f"{100 * (1 - found.level):g}%",
+        rows=_rows(found),
+        items=f"{found.items:,}",
+    )
+
+
+def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> list[str]:
+    """What a board says, in words."""
+    several, sure = len(found.survivors), f"{100 * (1 - found.level):g}%"
+    best = found.losses[found.order[0]]
+    proven = (
+        f"proven to be the best (confidence {sure})"
+        if found.proven
+        else f"not proven to be the best: {several} of {len(found.models)} models may be (confidence {sure})"
+    )
+    said = [
+        f"First: {found.first}, mean loss {best:.4f} on {count(found.items, 'item')}; {proven}.",
+        f"Two draws of as many items would have the same first in about {100 * found.again:.0f}% of cases (estimate). "
+        f"{count(len(found.models) - 1 - found.apart, 'pair')} of {len(found.models) - 1} neighbours cannot be told apart.",
+    ]
+    if chosen is not None and tolerance is not None:
+        how = (
+            "proven"
+            if chosen.proven
+            else f"not proven, it may be {listing(list(chosen.survivors[:3]), len(chosen.survivors))}"
+        )
+        said.append(
+            f"Within {tolerance:g} of the best, by the published text: {chosen.answer} ({how}). Two draws of as many items "
+            f"would give the same answer in about {100 * chosen.again:.0f}% of cases (estimate)."
+        )
+    return said
+
+
+def picture(found: Board) -> str:
+    """A bar a model, from the first down: where its distance from the best lies."""
+    shown = found.order[:_DRAWN].tolist()
+    widest = max(float(found.high[shown].max()), 1e-6)
+    alive, height = set(found.survivors.tolist()), _TOP + _ROW * len(shown) + 8
+
+    def x(distance: float) -> str:
+        return f"{_LEFT + _WIDTH * distance / widest:.1f}"
+
+    parts = [
+        f'<line class="axis" x1="{x(tick)}" y1="{_TOP - 8}" x2="{x(tick)}" y2="{height - 8}"/>'
+        f'<text x="{x(tick)}" y="{_TOP - 14}" text-anchor="middle">{tick:g}</text>'
+        for tick in _ticks(widest)
+    ]
+    best = float(found.losses.min())
+    for place, h in enumerate(shown):
+        y, kind = _TOP + _ROW * place + 6, ' class="best"' if h in alive else ""
+        low, high, here = float(found.low[h]), float(found.high[h]), float(found.losses[h]) - best
+        name = found.models[h]
+        name = name if len(name) <= _NAME else f"{name[: _NAME - 2]}.."
+        parts.append(
+            f"<g{kind}><title>{escape(found.models[h])}: {low:.4f} to {high:.4f}</title>"
+            f'<text x="{_LEFT - 12}" y="{y + 4}" text-anchor="end">{escape(name)}</text>'
+            f'<line class="bar" x1="{x(low)}" y1="{y}" x2="{x(high)}" y2="{y}"/>'
+            f'<circle class="dot" cx="{x(min(max(here, low), high))}" cy="{y}" r="4"/></g>'
+        )
+    about = f"How far behind the best the first {len(shown)} of {len(found.models)} models are"
+    box = f'viewBox="0 0 {_LEFT + _WIDTH + 30} {height}"'
+    return f'<svg {box} role="img" aria-label="{about}">{"".join(parts)}</svg>'
+
+
+def _ticks(widest: float) -> list[float]:
+    step = next(
+        unit * 10.0**power for power in range(-6, 1) for unit in (1, 2, 5) if widest / (unit * 10.0**power) <= 6
+    )
+    return [round(step * number, 9) for number in range(int(widest / step) + 1)]
+
+
+def _rows(found: Board) -> str:
+    alive = set(found.survivors.tolist())
+    return "".join(
+        f"<tr><td class=n>{place}</td><td>{escape(found.models[h])}</td><td class=n>{found.losses[h]:.4f}</td>"
+        f"<td class=n>{round_down(float(found.low[h]), 4)}</td><td class=n>{round_up(float(found.high[h]), 4)}</td>"
+        f"<td>{'yes' if h in alive else ''}</td></tr>"
+        for place, h in enumerate(found.order.tolist(), 1)
+    )

@@ -1,0 +1,79 @@
+"""A fit whose labels are kept: the run of a lab, on rows in place of a table, with the journal that every lab has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from replical.classes.base import Items
+from replical.classes.losses import Losses
+from replical.classes.recipe import Recipe
+from replical.classes.table import PredictionTable
+from replical.lab.pool import LabPool, pool_fingerprint
+from replical.lab.protocol import Protocol
+from replical.lab.run import run
+from replical.lab.schema import SCHEMA
+from replical.lab.sessions.session import Session
+from replical.learners.base import Learner
+from replical.learners.plan import Plan
+from replical.learners.result import Result
+from replical.sklearn.base import SKIPPED, RowCodes, log_progress
+
+
+@dataclass(frozen=True)
+class FitProtocol(Protocol):
+    """What a fit and its journal agree on: a protocol whose class and plan are at hand."""
+
+    candidates: Recipe
+    made: Plan
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """Of a table with a row for each item."""
+        return self.candidates
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The numbers of the fit."""
+        return self.made
+
+
+def ask_and_keep(
+    journal: str | PathLike[str],
+    learner: Learner,
+    C: PredictionTable,
+    items: Items,
+    labels: RowCodes,
+    seed: str,
+) -> Result:
+    """Let a learner ask until it has an answer; each label is in the `journal` before the next is asked for."""
+    losses = getattr(learner.plan, "losses", None)
+    recipe = Recipe(C=C, columns=C.candidates, to_items=C.items, predicts=True, losses=losses)
+    ids = tuple(map(str, range(len(items))))
+    found = pool_fingerprint(ids, items, lambda done: None)
+    pool = LabPool(recipe=recipe, ids=ids, items=items, fingerprint=found, rows=np.arange(len(items), dtype=np.int64))
+
+    def label_of(row: str) -> int | None:
+        code = int(labels(np.array([int(row)]))[0])
+        return None if code == SKIPPED else code
+
+    def tell(session: Session) -> None:
+        if session.course.latest is not None:
+            log_progress(len(session.ledger.labels), session.course.latest.survivors)
+
+    content = {"schema": SCHEMA, "seed": seed, "class": {"kind": "table", "candidates": list(C.candidates)}}
+    content |= {"labels": {"values": list(recipe.answers)}, "learner": _about(learner.plan, losses)}
+    protocol = FitProtocol(content, recipe, learner.plan)
+    return run(protocol, pool, label_of, fspath(journal), private=True, progress=tell).result
+
+
+def _about(plan: Plan, losses: Losses | None) -> dict[str, Any]:
+    """Whatever a fit depends on beside rows, text and candidates: a journal of another fit is refused."""
+    numbers = {number.name: str(number.value) for number in plan.numbers}
+    about = {"name": plan.learner, "epsilon": str(plan.epsilon), "max_labels": plan.max_labels, "numbers": numbers}
+    order = [] if plan.prior.places is None else plan.prior.places.argsort().tolist()
+    return about | {"order": order, "costs": [] if losses is None else [*map(list, losses.costs)]}

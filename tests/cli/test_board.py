@@ -1,0 +1,134 @@
+"""``replical board`` and ``replical data import``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from replical.core.exact import fraction
+
+pytest.importorskip("pyarrow")
+
+
+def write(path, table):
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    (csv.write_csv if path.suffix == ".csv" else parquet.write_table)(pa.table(table), path)
+    return str(path)
+
+
+def made(rows=400, models=5):
+    generator = np.random.default_rng(1)
+    gold = generator.integers(4, size=rows)
+    wrong = generator.random((rows, models)) < np.linspace(0.1, 0.5, models)
+    said = {f"m{h}": np.where(wrong[:, h], (gold + 1) % 4, gold) for h in range(models)}
+    return {"id": np.arange(rows)} | said | {"label": gold}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_board_of_labelled_outputs(tmp_path, command, suffix):
+    table = write(tmp_path / f"table{suffix}", made())
+    code, out, err = command("board", table, "--html", str(tmp_path / "board.html"), "--top", "2")
+    assert code == 0, err
+    assert "First: m0" in out
+    assert ".. and 3 more" in out
+    assert "may be the best" in out
+    code, out, _ = command("board", table, "--json", "--tolerance", ".1", "--string", "a text")
+    told = json.loads(out)
+    assert (told["first"], told["items"], told["models"][0]["model"]) == ("m0", 400, "m0")
+    assert told["choice"]["answer"] in {row["model"] for row in told["models"]}
+    errors = [row["loss"] for row in told["models"]]
+    assert errors == sorted(errors)
+    assert all(row["behind_low"] <= row["behind_high"] for row in told["models"])
+    assert (tmp_path / "board.html").read_text().count("<circle") == 5
+
+
+def test_a_board_of_scores(tmp_path, command):
+    generator = np.random.default_rng(2)
+    table = write(
+        tmp_path / "grades.csv",
+        {"id": np.arange(300), "a": generator.integers(3, 6, 300), "b": generator.integers(1, 4, 300)},
+    )
+    code, out, err = command("board", table, "--scores", "1:5", "--json")
+    assert code == 0, err
+    told = json.loads(out)
+    assert (told["first"], told["proven"]) == ("a", True)
+    assert fraction(told["models"][0]["loss"]) < fraction(0.4)
+    assert json.loads(command("board", table, "--scores", "5:1", "--json")[1])["first"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--labels", "gold"], "has no column 'gold'"),
+        (["--scores", "0:1"], "'m0' has the score 2 in row 2"),
+        (["--scores", "high"], "--scores says from where to where"),
+        (["--tolerance", ".1"], "--tolerance and --string are given together"),
+        (["--model", "m9"], "has no column 'm9'"),
+        (["--level", "0"], "a level lies between 0 and 1"),
+        (["--without", "m1", "--without", "m2", "--without", "m3", "--without", "m4"], "two items and two models"),
+    ],
+)
+def test_what_a_board_refuses(tmp_path, command, words, told):
+    code, _, err = command("board", write(tmp_path / "table.parquet", made()), *words)
+    assert code == 2
+    assert told in " ".join(err.split())
+
+
+def test_cells_without_a_value_are_named(tmp_path, command):
+    table = made(4)
+    table["m2"] = [0, 1, None, 2]
+    code, _, err = command("board", write(tmp_path / "table.parquet", table))
+    assert code == 2
+    assert "'m2' has no value in row 3" in " ".join(err.split())
+    code, _, err = command(
+        "board", write(tmp_path / "words.csv", {"id": [1, 2], "a": ["x", "y"], "b": ["1", "2"]}), "--scores", "0:1"
+    )
+    assert code == 2
+
+
+def test_logs_become_a_pool_that_init_reads(tmp_path, command):
+    generator, folder = np.random.default_rng(3), tmp_path / "logs"
+    for model in range(3):
+        rows = [
+            {
+                "doc_id": item,
+                "target": str(item % 4),
+                "filtered_resps": [str((item + (generator.random() < 0.2)) % 4)],
+                "metrics": [],
+            }
+            for item in range(60)
+        ]
+        (folder / f"org__m{model}").mkdir(parents=True)
+        (folder / f"org__m{model}" / "samples_quiz.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    pool = str(tmp_path / "pool.parquet")
+    code, out, err = command("data", "import", str(folder), "--out", pool)
+    assert code == 0, err
+    assert "60 items, 3 models, with the right answers" in out
+    assert f"Next: replical board {pool}" in out
+    code, out, _ = command("init", "--pool", pool, "--seed", "a text", "--out", str(tmp_path / "p.toml"))
+    assert code == 0
+    assert "org/m1" in (tmp_path / "p.toml").read_text()
+    one = f"mine={folder / 'org__m1' / 'samples_quiz.jsonl'}"
+    code, out, _ = command("data", "import", one, "--out", str(tmp_path / "one.csv"), "--json")
+    assert json.loads(out)["models"] == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--what", "both"], "--what is outputs or scores"),
+        (["--answers", "loud"], "--answers is plain, text or number"),
+        (["--out", "pool.xlsx"], "ends in .parquet or .csv"),
+        (["--what", "scores"], "the logs hold no scores"),
+    ],
+)
+def test_what_an_import_refuses(tmp_path, command, monkeypatch, words, told):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.jsonl").write_text('{"item": 1, "model": "m", "output": "x"}\n')
+    code, _, err = command("data", "import", "log.jsonl", "--out", "pool.csv", *words)
+    assert code == 2
+    assert told in " ".join(err.split())
+    (tmp_path / "empty").mkdir()
+    assert "holds no logs" in " ".join(command("data", "import", "empty", "--out", "pool.csv")[2].split())
