@@ -3,8 +3,6 @@
 import csv
 import json
 import re
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -15,7 +13,6 @@ from replical.cli.forecasts import FIRST, Outlook, rate
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
-from replical.worlds.forecast import Remaining
 
 NAMES = [f"m{number}" for number in range(8)]
 
@@ -58,10 +55,18 @@ def test_plan_forecasts_handicap(folder, capsys):
     assert found["method"] == "votes"
     assert found["labels_low"] <= found["labels_median"] <= found["labels_high"]
     assert 0 <= found["certified"] <= 1
-    assert found["differ"] <= found["differ_high"]
+    assert found["differ"] is None
+    assert {(each["items"], each["epsilon"]) for each in found["chances"]} == {
+        (items, at) for items in (400, 800, 1600) for at in (0.1, 0.2)
+    }
+    assert found["chances"][4] == {"items": 400, "labels": None, "epsilon": 0.1, "chance": found["certified"]}
     assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "Forecast from the unlabelled items" in shown
+    assert (
+        "Chance of a proof at epsilon 0.1 (at 0.2), with so many items and labels 50 100 200 400 any 400 items" in shown
+    )
+    assert "two labs both certified with the same answer in at least" in shown
     assert "which cannot show that most candidates share a mistake" in shown
     assert "0.000" not in shown
 
@@ -121,19 +126,14 @@ def test_run_by_file_says_how_many_labels_are_left(folder, capsys):
 def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, monkeypatch):
     """A short one does not: it would have ended before the estimate."""
     words = [*RUN, "--labels", "pool.csv:truth", "--truths", "1"]
+    monkeypatch.setattr("replical.cli.labels._LONG", 1e9)
     assert main(words) == 0
     assert "left (" not in capsys.readouterr().err
     monkeypatch.setattr("replical.cli.labels._LONG", -1.0)
     monkeypatch.setattr("replical.cli.labels._EVERY", -1.0)
-    monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)  # waited for, so that it is in time
-
-    def quick(*words, **_):
-        return Remaining(labels=len(words[-1]), low=1, median=2, high=3)
-
-    monkeypatch.setattr("replical.cli.forecasts.remaining", quick)
     again = ["b".join(word.split("a")) if word.startswith("a.") else word for word in words]
     assert main(again) == 0
-    told = re.findall(r"(\d+) labels; about 2 left \(1 to 3\)", capsys.readouterr().err)
+    told = re.findall(r"(\d+) labels; about \d+ left \(\d+ to \d+\)", capsys.readouterr().err)
     assert told  # how long a run is depends on its private scan order
     assert told == [str(16 * 2**look) for look in range(len(told))]
 
@@ -158,12 +158,10 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
                 asked[watched].append(item)
                 desk.answer("ann", item, truth[item])
                 if watched and len(asked[watched]) in (FIRST, 2 * FIRST):
-                    outlook.wait()
-                    outlook.look()  # what was found goes to the journal
                     session.refresh()
-                    found = outlook.latest
-                    assert found.labels == len(asked[watched])
-                    assert session.ledger.estimate == round(found.labels + found.median)
+                    found = outlook.figures()
+                    assert found["labels"] == len(asked[watched])
+                    assert session.ledger.estimate == round(found["labels"] + found["left_median"])
                     assert desk.progress()["about"] == session.ledger.left
                 elif not watched:
                     assert desk.progress()["about"] is None
@@ -210,18 +208,15 @@ def test_an_estimate_that_cannot_be_written_stops_nothing(folder, monkeypatch):
         assert desk.progress()["about"] == 18
 
 
-def test_an_answer_does_not_wait_for_an_estimate(folder, monkeypatch):
-    truth = write(folder / "pool.csv")
-
-    def slow(*_, **__):
-        time.sleep(1.5)
-
-    monkeypatch.setattr("replical.cli.forecasts.remaining", slow)
-    with Journal(folder / "x.db") as journal:
-        desk = Desk(session := session_of(folder, journal), outlook=Outlook(session))
-        for _ in range(FIRST - 1):
-            desk.answer("ann", item := desk.next("ann"), truth[item])
-        start = time.monotonic()
-        desk.answer("ann", item := desk.next("ann"), truth[item])
-        desk.next("ann")
-        assert time.monotonic() - start < 1
+def test_with_a_public_order_it_says_what_is_proven_so_far(folder, capsys):
+    content = (folder / "p.toml").read_text()
+    (folder / "p.toml").write_text(content + '[handicap]\nfrom = "order"\norder = ["' + '", "'.join(NAMES) + '"]\n')
+    truth = write(folder / "pool.csv", items=2000)
+    with Journal(folder / "a.db") as journal:
+        session = session_of(folder, journal)
+        while session.open and len(session.ledger.labels) < FIRST:
+            session.answer(session.open[0], truth[session.open[0]])
+        said = Outlook(session).now()
+    assert re.fullmatch(
+        r"16 labels; about \d+ left \(\d+ to \d+\); proven so far: m0 is within 0\.\d+ of the best", said
+    )

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replical.classes.base import HypothesisClass
-from replical.classes.table import PredictionTable
 from replical.cli.output import answer, prose, reading
 from replical.core.exact import round_up_to
-from replical.core.text import amount, count, plural, two_figures
+from replical.core.text import amount, at_most, count, percent, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
@@ -21,13 +18,14 @@ from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
+from replical.learners.outcomes import Span
 from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
-from replical.worlds.forecast import Prediction, Remaining, forecast, remaining
-from replical.worlds.vote_worlds import Votes, votes_on
+from replical.worlds.forecast import Prediction, forecast
 from replical.worlds.world import Noise
 
+_TIMES, _LABELS = (1, 2, 4), (50, 100, 200, 400, None)  # of a lab's items, and labels, that a forecast is told for
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
 CAVEATS = {
@@ -166,29 +164,37 @@ def make_forecast(
     draws: int,
     *,
     noise: Noise | None,
+    far: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
     """Of a protocol's own plan."""
     options = protocol.options | {"prior": protocol.prior}
     return forecast(
-        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, progress=progress,
+        pool, protocol.plan.learner, options, published=protocol.plan, noise=noise, draws=draws, far=far,
+        progress=progress,
     )  # fmt: skip
 
 
-def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
-    """What a lab may expect, where few worlds were looked at; on request also what is behind it, and who is hard to tell."""
-    first = f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}"
-    if not verbose:
-        yield f"{first}; a rough estimate, -v says more."
-        return
-    yield (
-        f"{first}, another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough "
-        f"estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
+def rough_words(forecast: Prediction) -> str:
+    """What a lab may expect, where few worlds were looked at."""
+    proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)}"
+    return (
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}{proof}; a rough estimate from "
+        f"{worlds(forecast.draws)}, replical plan says more."
     )
-    if forecast.ties:
-        tied = max(forecast.ties, key=len)
-        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
-        yield f"Near-ties that labels will hardly tell apart: {names}"
+
+
+def _proof(forecast: Prediction) -> str:
+    return f"a proof in {percent(forecast.certified_fraction or 0.0)} of labs"
+
+
+def _together(forecast: Prediction) -> str:
+    """What two labs may expect: a proof of one answer, or how often they differ where nothing is proven."""
+    if forecast.same is not None:
+        return f"two labs both certified with the same answer in at least {int(100 * forecast.same)}% of cases"
+    if not forecast.disagreement_mean:
+        return f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
+    return f"different answers in {rate(forecast.disagreement_mean, forecast.draws)} of pairs"
 
 
 def _labels(forecast: Prediction, what: str = "") -> str:
@@ -210,53 +216,52 @@ def worlds(draws: int) -> str:
 
 def forecast_reading(forecast: Prediction, rho: float) -> str:
     """The same in sentences."""
-    differ = rate(forecast.disagreement_mean, forecast.draws)
-    seen = (
-        f"different answers in {differ} of pairs"
-        if forecast.disagreement_mean > 0
-        else f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
+    proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)} at rho = {rho:g}"
+    return (
+        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_together(forecast)}: an estimate from "
+        f"{forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}."
     )
-    words = (
-        f"Expect about {_labels(forecast, ' labels per lab')} and {seen}: an estimate "
-        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
-    )
-    certified = forecast.certified_fraction
-    if certified is None:
-        words += "."
-    else:
-        words += f"; about {100 * certified:.0f}% of labs would end with a proof at rho = {rho:g}."
-    return words
 
 
-def show_forecast(C: HypothesisClass, forecast: Prediction, *, ties: bool) -> None:
-    """What the labs may expect, line by line."""
-    rows = {
-        "items per lab": f"{forecast.items:,}",
-        "labels per lab": _labels(forecast),
-        "labs differ": _pairs(forecast),
-    }
-    if forecast.certified_fraction is not None:
-        worst = (
-            "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
-        )
-        rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
+def chances(forecast: Prediction) -> list[dict[str, float | int | None]]:
+    """How likely a lab's proof is, with its items, twice and four times as many, and with so many labels, at ε and 2ε."""
+    return [
+        {"items": times * forecast.items, "labels": labels, "epsilon": at, "chance": labs.chance(**limits)}
+        for at, labs in ((forecast.epsilon, forecast.labs), (2 * forecast.epsilon, forecast.wider))
+        if labs is not None
+        for times in _TIMES
+        for labels in _LABELS
+        for limits in ({"items": times * forecast.items} | ({} if labels is None else {"labels": labels}),)
+    ]
+
+
+def show_forecast(forecast: Prediction) -> None:
+    """What the labs may expect: labels, and how likely a proof is."""
     prose.print("Forecast from the unlabelled items", style="italic")
-    for name, value in rows.items():
-        prose.print(f"  {name:<14} {value}", markup=False)
-    for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
-        names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
-        prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
+    prose.print(f"  {'items per lab':<14} {forecast.items:,}", markup=False)
+    prose.print(f"  {'labels per lab':<14} {_labels(forecast)}", markup=False)
+    if forecast.labs is not None:
+        _show_chances(forecast)
 
 
-def _pairs(forecast: Prediction) -> str:
-    """How often two labs differ in simulations, and how often they may for all that is known."""
-    share, high = forecast.disagreement_mean, f"up to {100 * forecast.differ_high:.0f}% would be plausible"
-    if share <= 0:
-        return f"in none of {forecast.draws:,} simulated pairs; {high}"
-    return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
+def _show_chances(forecast: Prediction) -> None:
+    """A line for so many items, a column for so many labels."""
+    epsilon = forecast.epsilon
+    found = {(each["epsilon"], each["items"], each["labels"]): each["chance"] for each in chances(forecast)}
+    wider = "" if forecast.wider is None else f" (at {2 * epsilon:g})"
+    prose.print(f"Chance of a proof at epsilon {epsilon:g}{wider}, with so many items and labels", style="italic")
+    rows = [["", *("any" if labels is None else f"{labels}" for labels in _LABELS)]]
+    for items in (times * forecast.items for times in _TIMES):
+        cells = []
+        for labels in _LABELS:
+            own, twice = (found.get((at, items, labels)) for at in (epsilon, 2 * epsilon))
+            cells.append(percent(own or 0.0) + ("" if twice is None else f" ({percent(twice)})"))
+        rows.append([f"{items:,} items", *cells])
+    for first, *cells in rows:
+        prose.print(f"  {first:<14}" + "".join(f"{cell:>15}" for cell in cells), markup=False, soft_wrap=True)
 
 
-def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+def forecast_payload(forecast: Prediction) -> dict[str, Any]:
     """The same as JSON tells it."""
     return {
         "items": forecast.items,
@@ -265,20 +270,20 @@ def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]
         "labels_median": forecast.labels_median,
         "labels_high": forecast.labels_high,
         "certified": forecast.certified_fraction,
+        "same": forecast.same,
+        "chances": chances(forecast),
         "differ": forecast.disagreement_mean,
-        "differ_high": forecast.differ_high,
         "method": forecast.method,
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
     }
 
 
 class Outlook:
     """Estimates of how many labels are left, for whoever runs while others label.
 
-    An estimate is made when 16, 32, 64, .. labels are known, beside the run: it never changes what is asked, when a run
-    stops or how long an answer takes. It speaks of counts alone, and so seldom that nobody can read from it what a single
-    label did to the candidates. The journal keeps it, so that pages on other machines show it too, and a run that goes on
-    tomorrow. `expected` is what was forecast before the first label; where nobody `looks`, it is all that is known.
+    An estimate is made when 16, 32, 64, .. labels are known: it never changes what is asked, or when a run stops. It speaks
+    of counts alone, and so seldom that nobody can read from it what a single label did to the candidates. The journal keeps
+    it, so that pages on other machines show it too, and a run that goes on tomorrow. `expected` is what was forecast before
+    the first label; where nobody `looks`, it is all that is known.
     """
 
     def __init__(
@@ -292,23 +297,18 @@ class Outlook:
         self._session, self._tell, self._next, self._looks = session, tell, FIRST, looks
         self._kept = session.ledger.estimate
         self._expected = self._kept if expected is None else expected + session.error_labels
-        self._votes: Votes | None = None
-        self._thread: threading.Thread | None = None
-        self.latest: Remaining | None = None  # the last estimate that was finished
+        self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
+        self._at = 0
 
     def look(self) -> None:
-        """Begin an estimate beside the run if it is time for one. To be called by whoever changes the session."""
-        session = self._session
-        count = len(session.ledger.labels)
+        """Make an estimate if it is time for one. To be called by whoever changes the session."""
+        labels = len(self._session.ledger.labels)
+        if self._looks and labels >= self._next and not self._session.ended:
+            while self._next <= labels:
+                self._next *= 2
+            if words := self.now():
+                self._tell(words)
         self._keep()
-        busy = not self._looks or (self._thread is not None and self._thread.is_alive())
-        if count < self._next or busy or not isinstance(session.protocol.recipe.C, PredictionTable) or session.ended:
-            return
-        while self._next <= count:
-            self._next *= 2
-        known = (session.label_codes, list(session.ledger.skipped))  # copies: the run goes on meanwhile
-        self._thread = threading.Thread(target=self._beside, args=known, daemon=True)
-        self._thread.start()
 
     def _keep(self) -> None:
         """In the journal. An estimate that cannot be written stops nothing: the next answer will be refused if need be."""
@@ -321,47 +321,29 @@ class Outlook:
 
     def _whole(self) -> float | None:
         """About how many labels it will be in all."""
-        found = self.latest
-        return self._expected if found is None else found.labels + found.median
+        return self._expected if self._span is None else self._at + self._span.median
 
-    def _beside(self, heard: Mapping[int, int], skipped: list[str]) -> None:
-        self._estimate(heard, skipped)
-        if self.latest is not None and self.latest.labels == len(heard) and not self._session.ended:
-            self._tell(self.latest.words)
-
-    def now(self) -> Remaining | None:
-        """An estimate of this moment, waited for."""
-        session = self._session
-        if isinstance(session.protocol.recipe.C, PredictionTable) and not session.ended:
-            self._estimate(session.label_codes, list(session.ledger.skipped))
-        return self.latest
+    def now(self) -> str:
+        """What is known at this moment, in a line; empty where nothing is."""
+        session, course = self._session, self._session.course
+        standing = course.standing
+        if standing is None or standing.rest is None or course.query is None:
+            return ""
+        self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
+        words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
+        if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
+            first = session.protocol.recipe.describe(standing.first)
+            words += f"; proven so far: {first} is within {at_most(standing.tolerance)} of the best"
+        return words
 
     def left(self) -> str:
         """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""
         heard, whole = len(self._session.ledger.labels), self._whole()
         return "" if whole is None or whole < heard + 1 else f"about {two_figures(whole - heard):,} left"
 
-    def wait(self) -> None:
-        """Until the estimate under way is finished."""
-        if self._thread is not None:
-            self._thread.join()
-
     def figures(self) -> dict[str, Any] | None:
         """The last estimate, for an answer in JSON."""
-        found = self.latest
-        if found is None:
+        if self._span is None:
             return None
-        return {"labels": found.labels, "left_low": found.low, "left_median": found.median, "left_high": found.high}
-
-    def _estimate(self, heard: Mapping[int, int], skipped: list[str]) -> None:
-        session = self._session
-        pool, protocol = session.pool_without(skipped), session.protocol
-        self._votes = self._votes or votes_on(pool, protocol.prior)
-        if self._votes is None:  # too few items to say anything
-            return
-        try:
-            self.latest = remaining(
-                session.learner, pool, protocol.shared, self._votes, heard, nu=protocol.parameter("nu")
-            )
-        except ReplicalError:  # the rest of the run cannot be imagined; the run itself will say why
-            self.latest = None
+        low, median, high = self._span.low, self._span.median, self._span.high
+        return {"labels": self._at, "left_low": low, "left_median": median, "left_high": high}

@@ -61,9 +61,7 @@ Noise = Annotated[
     typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)"),
 ]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
-Everything = Annotated[
-    bool, typer.Option("--all", help="also the bills of every learner, and candidates that are hard to tell apart")
-]
+Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
 
@@ -151,7 +149,7 @@ def _answer(
                 "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
                 "reading": found.reading,
-                "forecast": None if forecast is None else forecast_payload(question.C, forecast),
+                "forecast": None if forecast is None else forecast_payload(forecast),
             }
         )
         return
@@ -367,7 +365,7 @@ def _show(found: _Report, *, everything: bool) -> None:
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
     if forecast is not None:
-        show_forecast(question.C, forecast, ties=everything)
+        show_forecast(forecast)
         prose.print()
     if everything or question.only is not None:
         show_bills(found.bills, question.title, question.setting, have)

@@ -100,11 +100,11 @@ def run_command(
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
     public: Public = None,
-    truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
+    truths: Annotated[
+        int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
+    ] = 12,
     device: Device = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="say more: how the forecast was made, and how the run went")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Say what to expect, ask for labels one batch after the other, and write a certificate.
@@ -266,7 +266,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
         features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
         _warn(f"on every item all hypotheses say the same, so no label can tell them apart{features}")
         return None
-    return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
+    return _tell_forecast(protocol, pool, truths) if truths else None
 
 
 def _tell_bill(protocol: Protocol) -> None:
@@ -279,14 +279,13 @@ def _tell_bill(protocol: Protocol) -> None:
             notes.say(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
 
 
-def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
+def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> float | None:
     try:
-        forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"))
+        forecast = make_forecast(protocol, pool, truths, noise=protocol.parameter("nu"), far=False)
     except NO_FORECAST as error:  # the run will say so if it matters
         notes.say(f"No forecast: {error}.")
         return None
-    for sentence in rough_words(protocol.recipe.C, forecast, verbose=verbose):
-        notes.say(sentence)
+    notes.say(rough_words(forecast))
     return forecast.labels_median
 
 
@@ -297,13 +296,13 @@ def _tell(words: str) -> None:
 
 def _say_pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
     known = len(session.ledger.labels) >= FIRST and outlook is not None
-    left = outlook.now() if known and outlook is not None else None
+    said = outlook.now() if known and outlook is not None else ""
     if not as_json:
-        if left is not None:
-            _tell(left.words)
+        if said:
+            _tell(said)
         return say_pending(session, batch)
     payload = _payload(session, "pending")
-    if left is not None and outlook is not None:
+    if said and outlook is not None:
         payload["forecast"] = outlook.figures()
     answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     return PENDING

@@ -26,6 +26,7 @@ from replical.core.randomness import SharedRandomness
 from replical.core.text import count
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.catalogue import LEARNERS
+from replical.learners.outcomes import Standing
 from replical.learners.plan import MASSES, STOP, Condition, Plan
 from replical.learners.result import Result, Round
 from replical.pools.pool import AnyPool, Pool
@@ -140,6 +141,11 @@ class Course:
     def latest(self) -> Round | None:
         """The last exchange."""
         return self._rounds[-1] if self._rounds else None
+
+    @property
+    def standing(self) -> Standing | None:
+        """What is proven at this moment, and how the rest of the run may go; None where nobody can say."""
+        return None if self._memory.standing is None else self._memory.standing()
 
     def tell(self, answers: Answers) -> None:
         """Answer the present query."""
@@ -275,12 +281,14 @@ class Memory:
     """The state a conversation goes on from, None to begin at the beginning; and how to take its present state.
 
     `snapshot` gives the state when the present query was made, for whoever asks while it waits for answers; it is None
-    where nothing is kept.
+    where nothing is kept. `standing` says what is proven at that moment, and how the rest of the run may go; None where
+    nobody can.
     """
 
     def __init__(self, state: State | None = None) -> None:
         self.state = state
         self.snapshot: Callable[[], State | None] | None = None
+        self.standing: Callable[[], Standing] | None = None
 
 
 @runtime_checkable

@@ -97,7 +97,7 @@ class Measured:
         learner = self.learner
         talk = learner.resume(pool, shared, memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
         result: Result = yield from talk
-        memory.snapshot = None  # of what follows nothing is kept
+        memory.snapshot = memory.standing = None  # of what follows nothing is kept, and it is known how long it takes
         scanned, h = result.items_scanned, result.hypothesis
         assert scanned is not None, "who can be measured says where the fresh items begin"
         assert h is not None, "and always has an answer"

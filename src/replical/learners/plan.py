@@ -159,6 +159,10 @@ class Plan:
         """May a lab say how many labels it wants to spend?"""
         return False
 
+    def in_haste(self) -> Self:
+        """The same plan for simulations, which need not ask label by label."""
+        return self
+
     def spending(self, labels: int) -> Self:
         """The same plan, for a lab that wants to spend so many `labels` and no others."""
         raise PlanMismatch(

@@ -128,6 +128,8 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         helps = f"learner={standard_learner()!r}" if verdict is None else python_words(verdict.helps)
         if getattr(self, "public", None) is not None:  # they are there
             helps = helps.replace("public rows (public=..), ", "")
+        if more := getattr(self.result_.proof, "more", ""):  # an estimate
+            helps = helps.replace("more items", more).replace("more labels", more)
         warnings.warn(
             f"not certified: {why}, so another lab may well have another answer. What would help: {helps}.",
             UncertifiedWarning,

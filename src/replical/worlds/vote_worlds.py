@@ -5,7 +5,8 @@ world is drawn by giving every candidate a weight; an item's label is then what 
 surely. Weights start from how reliable a candidate looks, judged by how it goes along with the others, and near ones vary
 together. In half of the worlds one candidate, the leader, decides a share of the labels by itself: often some candidate is
 nearer to the truth than any vote. That most candidates share a mistake cannot be seen from their votes: no world drawn here
-has it. Labels that were heard make some truths more likely than others (`posterior`).
+has it. In half of the worlds labels are flipped at random besides. A public order may be wrong: half of the worlds do not
+know it.
 
 The lab's own pool stands in for the population. Classes that are no table have no votes: there hypotheses take turns as the
 truth, the most central one first.
@@ -13,16 +14,15 @@ truth, the most central one first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.table import PackedRows, PredictionTable
+from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
 from replical.pools.pool import AnyPool, Pool
@@ -45,11 +45,7 @@ SLIP = 0.02  # share of labels that no vote decides
 _LEAST = 0.001  # reliability of a candidate that goes along with nobody
 _REFITS, _POWERS = 30, 8  # of the common factor
 _ROUNDS = 8  # of starts that depend on where the weight is
-_CODES = 2**24  # unpacked at a time
-_BURN, _THIN = 60, 8  # steps of the chain before its first state, and from one to the next
-_POWER = 0.5  # of the likelihood: neighbouring labels tell less than independent ones would
-_MOST = 800  # labels that are listened to
-_SHRINKS = 40  # of an ellipse, after which the chain stays where it is
+NOISY, FLIPS = 0.5, 0.2  # share of worlds in which labels are flipped at random, and the largest share of flips
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +68,7 @@ class PossibleWorlds:
     def __init__(
         self, pool: Pool, prior: Prior = UNIFORM, *, noise: Noise | None = None, certain: bool = False
     ) -> None:
-        self._pool, self._noise, self._certain = pool, noise, certain
+        self.C, self._pool, self._noise, self._certain = pool.C, pool, noise, certain
         self.by_votes = isinstance(pool.C, PredictionTable)
         if self.by_votes:
             votes = votes_on(pool, prior)
@@ -147,6 +143,7 @@ class PossibleTruth:
     z: Numbers  # in which direction weights stray: one normal variable a voter
     lead: float = 0.0  # share of labels that one voter decides alone
     leader: int = 0  # which of the voters that is
+    flips: float = 0.0  # share of labels that are pure chance besides
 
 
 class Votes:
@@ -154,7 +151,7 @@ class Votes:
 
     `voters` are the candidates that vote (everyone up to 2,000, otherwise so many evenly spread over the class), `distances`
     how often every two of them differ, `reliability` how much of what each says is what all have in common (1 for the most
-    reliable), and `bases` four equally likely starts of the weights, one a row, which a public `guess` multiplies.
+    reliable), and `bases` equally likely starts of the weights, one a row: four, and four more times a public `guess`.
 
     Examples
     --------
@@ -172,32 +169,24 @@ class Votes:
         self._all = rows[:MOST_ITEMS]
         self._rows = self._all[:, self.voters]
         self.distances, self.reliability = _compare_voters(self._rows, labels)
-        prior = np.ones(len(self.voters)) if guess is None else guess[self.voters]
-        self.bases = _bases(self.distances, self.reliability, prior)
-        length = _weighted_median(self.distances, self.bases[2])
+        priors = [np.ones(len(self.voters)), *([] if guess is None else [guess[self.voters]])]
+        self.bases = np.vstack([_bases(self.distances, self.reliability, prior) for prior in priors])
+        length = _weighted_median(self.distances, self.bases[-2])
         covariance = np.exp(-self.distances / length) + 1e-6 * np.eye(len(self.voters))
         self._root = _root(covariance)
 
     def draw(self, generator: np.random.Generator) -> PossibleTruth:
         """A possible truth, drawn before any label."""
-        base, sigma, tau = self.draw_start(generator)
+        low, high = np.log(TAU)
         each = PossibleTruth(
-            base=base, sigma=sigma, tau=tau, z=self.draw_direction(generator), lead=self.draw_lead(generator)
+            base=int(generator.integers(len(self.bases))),
+            sigma=float(generator.uniform(*SIGMA)),
+            tau=float(np.exp(generator.uniform(low, high))),
+            z=self.draw_direction(generator),
+            lead=float(generator.uniform()) if generator.random() < LED else 0.0,
+            flips=float(generator.uniform(0, FLIPS)) if generator.random() < NOISY else 0.0,
         )
         return replace(each, leader=int(generator.choice(len(self.voters), p=self.weights(each))))
-
-    def draw_start(self, generator: np.random.Generator) -> tuple[int, float, float]:
-        """Start, σ and τ, drawn before any label."""
-        low, high = np.log(TAU)
-        return (
-            int(generator.integers(len(self.bases))),
-            float(generator.uniform(*SIGMA)),
-            float(np.exp(generator.uniform(low, high))),
-        )
-
-    def draw_lead(self, generator: np.random.Generator) -> float:
-        """What a leader decides, drawn before any label; 0 where there is none."""
-        return float(generator.uniform()) if generator.random() < LED else 0.0
 
     def draw_direction(self, generator: np.random.Generator) -> Numbers:
         """One normal variable a voter; near voters have nearly the same."""
@@ -211,19 +200,11 @@ class Votes:
         normalised: Numbers = w / w.sum()
         return normalised
 
-    def world(
-        self,
-        each: PossibleTruth,
-        *,
-        nu: float | None = None,
-        certain: bool = False,
-        among: NDArray[np.bool_] | None = None,
-    ) -> VoteWorld:
+    def world(self, each: PossibleTruth, *, nu: float | None = None, certain: bool = False) -> VoteWorld:
         """The world of a possible truth.
 
         Where the error `nu` of the best candidate is known, votes decide so sharply that it is no larger; where τ = 8 is not
-        sharp enough, the best candidate leads. `certain`: is it always right? `among`: who may be the best, where some no
-        longer can.
+        sharp enough, the best candidate leads. `certain`: is it always right?
         """
         w, tau, lead, leader = self.weights(each), each.tau, each.lead, int(self.voters[each.leader])
         votes = shares(self._rows, w, self.labels)
@@ -236,7 +217,6 @@ class Votes:
             leader = int(np.argmin(by_votes))
             lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
             errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
-        best = int(np.argmin(errors if among is None else np.where(among, errors, np.inf)))
         return VoteWorld(
             voters=self.voters,
             weights=w,
@@ -244,8 +224,9 @@ class Votes:
             labels=self.labels,
             lead=lead,
             leader=leader,
-            best=best,
+            best=int(np.argmin(errors)),
             certain=certain,
+            flips=0.0 if nu is not None else each.flips,
         )
 
     def _errors(self, probabilities: Numbers) -> Numbers:
@@ -268,12 +249,12 @@ class VoteWorld:
     leader: int  # who that is
     best: int  # the candidate with the smallest error
     certain: bool  # is the label always what `best` says? For learners that suppose a candidate without an error
+    flips: float = 0.0  # share of labels that are pure chance besides
 
     def law(self, rows: CodeTable) -> Numbers:
         """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
-        return with_leader(
-            law(shares(rows[:, self.voters], self.weights, self.labels), self.tau), rows[:, self.leader], self.lead
-        )
+        votes = law(shares(rows[:, self.voters], self.weights, self.labels), self.tau)
+        return (1 - self.flips) * with_leader(votes, rows[:, self.leader], self.lead) + self.flips / self.labels
 
     def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels:
         """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""
@@ -281,30 +262,18 @@ class VoteWorld:
 
 
 class VoteLabels:
-    """Labels of a `VoteWorld`, drawn when they are asked for; what was heard before (item: code) stays as it is."""
+    """Labels of a `VoteWorld`, drawn when they are asked for."""
 
-    def __init__(
-        self, world: VoteWorld, pool: Pool, generator: np.random.Generator, heard: dict[int, int] | None = None
-    ) -> None:
-        self._world, self._items, self._generator, self._heard = world, pool.items, generator, heard or {}
-
-    @cached_property
-    def _law(self) -> Numbers:
-        """Of every item at once: a label at a time would take longer."""
-        if not isinstance(self._items, PackedRows):
-            return self._world.law(self._items)
-        return np.concatenate([self._world.law(codes) for _, codes in self._items.blocks(_CODES)])
+    def __init__(self, world: VoteWorld, pool: Pool, generator: np.random.Generator) -> None:
+        self._world, self._items, self._generator = world, pool.items, generator
 
     def answer(self, query: Query) -> Answers:
         """Labels for `query`."""
         world = self._world
         if world.certain:
             return Answers.unanimous(query, self._items[query.items, world.best], world.labels)
-        counts = self._generator.multinomial(query.counts.astype(np.int64), self._law[query.items]).astype(np.int64)
-        for place, item in enumerate(query.items.tolist() if self._heard else ()):
-            if item in self._heard:
-                counts[place] = 0
-                counts[place, self._heard[item]] = query.counts[place]
+        law = world.law(np.asarray(self._items[query.items]))
+        counts = self._generator.multinomial(query.counts.astype(np.int64), law).astype(np.int64)
         return Answers(items=query.items, counts=counts)
 
 
@@ -401,61 +370,3 @@ def _root(covariance: Numbers) -> Numbers:
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(covariance)
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
-
-
-def posterior(
-    votes: Votes, rows: CodeTable, codes: NDArray[np.int64], generator: np.random.Generator, count: int
-) -> Iterator[PossibleTruth]:
-    """Possible truths in the light of labels."""
-    if len(codes) > _MOST:
-        chosen = np.linspace(0, len(codes) - 1, _MOST).round().astype(np.int64)
-        rows, codes = rows[chosen], codes[chosen]
-    voters, places = rows[:, votes.voters], np.arange(len(codes))
-    right = (voters == codes[:, None]).astype(np.float64)
-
-    def leaders(each: PossibleTruth) -> Numbers:
-        """Log of prior times likelihood of the labels, tempered, for every voter as the leader."""
-        w = votes.weights(each)
-        by_votes = (1 - each.lead) * law(shares(voters, w, votes.labels), each.tau)[places, codes]
-        gained = np.log(by_votes + each.lead) - np.log(by_votes)
-        found: Numbers = np.log(w) + _POWER * (np.log(by_votes).sum() + gained @ right)
-        return found
-
-    def fit(each: PossibleTruth) -> float:
-        """The same, added up over who leads."""
-        return float(np.logaddexp.reduce(leaders(each)))
-
-    state = votes.draw(generator)
-    now = fit(state)
-    for step in range(_BURN + _THIN * count):
-        state, now = _along_an_ellipse(votes, state, now, fit, generator)
-        base, sigma, tau = votes.draw_start(generator)
-        for change in ({"base": base, "sigma": sigma, "tau": tau}, {"lead": votes.draw_lead(generator)}):
-            moved = replace(state, **change)  # type: ignore[arg-type]
-            there = fit(moved)
-            if np.log(generator.random()) < there - now:
-                state, now = moved, there
-        if step >= _BURN and (step - _BURN) % _THIN == _THIN - 1:
-            chances = np.exp(leaders(state) - now)
-            yield replace(state, leader=int(generator.choice(len(chances), p=chances / chances.sum())))
-
-
-def _along_an_ellipse(
-    votes: Votes,
-    state: PossibleTruth,
-    now: float,
-    fit: Callable[[PossibleTruth], float],
-    generator: np.random.Generator,
-) -> tuple[PossibleTruth, float]:
-    """An elliptical slice step on z (Murray, Adams and MacKay, 2010)."""
-    other, level = votes.draw_direction(generator), now + np.log(generator.random())
-    angle = generator.uniform(0, 2 * np.pi)
-    low, high = angle - 2 * np.pi, angle
-    for _ in range(_SHRINKS):
-        moved = replace(state, z=state.z * np.cos(angle) + other * np.sin(angle))
-        there = fit(moved)
-        if there > level:
-            return moved, there
-        low, high = (angle, high) if angle < 0 else (low, angle)
-        angle = generator.uniform(low, high)
-    return state, now

@@ -1,7 +1,5 @@
 """Predictions before the first label."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -45,25 +43,7 @@ def test_the_prediction_covers_what_an_audit_finds():
     assert found.items == 5000
     assert found.labels_median == pytest.approx(measured.labels_mean, rel=0.25)
     assert found.labels_low <= measured.labels_mean <= found.labels_high
-    assert found.disagreement_mean == pytest.approx(1 - measured.agreement, abs=0.1)
     assert found.certified_fraction == pytest.approx(measured.certified_fraction, abs=0.15)
-
-
-def test_near_ties_are_groups_in_which_everyone_is_close_to_everyone():
-    generator = np.random.default_rng(3)
-    base = generator.integers(2, size=(400, 4))
-    columns = np.stack(
-        [np.where(generator.random(400) < 0.02, 1 - base[:, i % 4], base[:, i % 4]) for i in range(20)], 1
-    )
-    C = PredictionTable([f"m{i}" for i in range(20)])
-    pool = Pool(C, columns, PRIVATE)
-    ties = predict_agreement(C, pool, 0.1, "handicap", truths=1, max_labels=30).ties
-    listed = [h for group in ties for h in group]
-    assert len(listed) == len(set(listed)) == 20
-    for group in ties:
-        for one, two in itertools.combinations(group, 2):
-            assert (columns[:, one] != columns[:, two]).mean() <= 0.1
-    assert {tuple(h % 4 for h in group) for group in ties} == {(i,) * 5 for i in range(4)}
 
 
 def table(columns, names=None):
@@ -97,8 +77,39 @@ def test_every_learner_of_tables_has_a_forecast(learner, options):
     assert found.method == "votes"
     assert found.draws == 2
     assert 0 < found.labels_low <= found.labels_median <= found.labels_high <= 400
-    assert 0 <= found.disagreement_mean <= found.differ_high <= 1
-    assert (found.certified_fraction is None) == (learner != "handicap")
+    assert (found.certified_fraction is None) == (learner != "handicap") == (found.disagreement_mean is not None)
+    assert (found.wider is None) == (learner != "handicap")
+
+
+def test_more_items_more_labels_and_a_larger_epsilon_make_a_proof_likelier():
+    pool, _ = tumours(400, step=10)
+    found = forecast(pool, "handicap", {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}, draws=12)
+    labs = found.labs
+    assert labs.items.max() <= 1600
+    for better, worse in ((800, 400), (1600, 800)):
+        assert labs.chance(items=better) >= labs.chance(items=worse)
+        assert labs.chance(items=800, labels=better / 8) >= labs.chance(items=800, labels=worse / 8)
+    assert labs.chance(items=400) == found.certified_fraction < found.wider.chance(items=400)
+    p = found.certified_fraction
+    assert found.same == pytest.approx(max(0.0, p * p - 0.1))
+    near = forecast(pool, "handicap", {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}, draws=4, far=False)
+    assert near.labs.items.max() <= 400
+    assert near.wider is None
+
+
+def test_a_plan_in_haste_costs_hardly_more_labels():
+    """A sixteenth of the labels so far is asked at once; the budget stays."""
+    C = line(200, 3000)[0]
+    made = plan("handicap", C, epsilon=0.1, delta=0.05, rho=0.2, pool="finite", max_labels=100)
+    assert [made.opens(asked) for asked in (0, 64, 99)] == [1, 1, 1]
+    assert [made.in_haste().opens(asked) for asked in (0, 15, 64, 98)] == [1, 1, 4, 2]
+    population = Population(C, target=90, noise=0.1)
+    own = population.pool(3000, PRIVATE)
+    labels = [
+        learn(learner_for(each), own, population.labels(own, PRIVATE), SharedRandomness("haste")).labels
+        for each in (made, made.in_haste())
+    ]
+    assert labels[0] <= labels[1] <= 1.2 * labels[0] + 2
 
 
 def test_worlds_of_handicap_have_no_noise_where_the_plan_says_so():

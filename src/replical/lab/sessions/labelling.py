@@ -185,7 +185,7 @@ class LabelEstimator(Protocol):
     """Whoever estimates how many labels are left."""
 
     def look(self) -> None:
-        """The run has changed; returns at once. What was found before is in the journal then."""
+        """The run has changed. What was found is in the journal then."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NotRequired, TypedDict, cast
 
 from replical.classes.base import Label
@@ -18,7 +18,6 @@ from replical.lab.sessions.replay import Budgets, Replay
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
-from replical.pools.pool import Pool
 from replical.pools.query import Query
 
 
@@ -121,10 +120,6 @@ class Session:
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
 
-    def pool_without(self, skipped: Iterable[str]) -> Pool:
-        """The lab's items in private order, where the items `skipped` cannot be labelled."""
-        return self.replay.pool_without(skipped)
-
     @property
     def ledger(self) -> Ledger:
         """What the journal says: ``ledger.labels`` are label codes by item, ``ledger.skipped`` whom nobody could label."""
@@ -134,11 +129,6 @@ class Session:
     def private(self) -> bytes:
         """The seed of the lab's private randomness: the secret, or a hash of it and a beacon's value, if there is one."""
         return self.replay.private
-
-    @property
-    def label_codes(self) -> dict[int, int]:
-        """The label codes known so far, by item number."""
-        return {self.replay.places[item]: code for item, code in self.ledger.labels.items() if isinstance(code, int)}
 
     def _check_conclusion(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""

@@ -178,9 +178,9 @@ class Bets:
         for stake, row in zip(self._stakes, self.wealth, strict=True):
             wealth, less = row[part], stake / (1 - theta[ahead])
             if quiet:
-                wealth *= power(_factor(stake, theta, ahead, less), quiet)
+                wealth *= power(factor(stake, theta, ahead, less), quiet)
             for gap in gaps:
-                wealth *= _factor(stake, gap, ahead, less)
+                wealth *= factor(stake, gap, ahead, less)
         for losses in block.losses:
             self.lost[part] += losses[part]
         self.mean[part] = mean = _mean(self.wealth[:, part])
@@ -280,13 +280,13 @@ def _mean(wealth: Floats) -> Floats:
     return total
 
 
-def _factor(stake: float, gap: Floats, some: Indices, less: Floats) -> Floats:
-    """By what wealth is multiplied: 1 and the gap times the stake, which is `less` for `some`."""
-    factor: Floats = stake * gap
+def factor(stake: float, gap: Floats, some: Indices, less: Floats) -> Floats:
+    """By what wealth is multiplied: 1 and the gap times the stake, which is `less` for `some` (the last axis)."""
+    found: Floats = stake * gap
     if len(some):
-        factor[some] = less * gap[some]
-    factor += 1
-    return factor
+        found[..., some] = less * gap[..., some]
+    found += 1
+    return found
 
 
 def power(x: Floats, exponent: int) -> Floats:

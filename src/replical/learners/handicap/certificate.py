@@ -18,7 +18,7 @@ from msgspec import Meta, Struct, to_builtins
 from replical.bounds.betting import share_interval
 from replical.classes.recipe import Recipe
 from replical.core.exact import decimal, decimals, round_up_to
-from replical.core.text import about, at_most, confidence, count, listing, plural, two_of
+from replical.core.text import about, at_most, confidence, count, listing, plural, two_figures, two_of
 from replical.learners.handicap.bets import Accounts
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
@@ -178,19 +178,19 @@ class HandicapFamily(Family):
         """Certified or not: what that means, or why not, what would help, and what is proven all the same."""
         proof, plan = result.proof, protocol.plan
         assert isinstance(proof, HandicapProof), "that of such a run"
+        proven = _tolerance_words(result, protocol)
         if not proof.certified:
-            verdict = proof.verdict
-            return f"Not certified: {verdict.why}. What helps: {verdict.helps}.{_tolerance_words(proof, protocol)}"
+            return f"Not certified: {proof.verdict.why}.{proven} {' '.join(_advice(proof, _plan(protocol)))}"
         noiseless = ", if some hypothesis makes no error" if plan.infers else ""
         whose = "candidate" if protocol.recipe.models else "hypothesis"
         return (
             f"Certified: this is the {whose}{plan.among} with the smallest error plus handicap. The chance that "
             f"{two_of(proof.labs)} are both certified and have different answers is at most {at_most(proof.rho_proven)}"
-            f"{noiseless}."
+            f"{noiseless}.{proven}"
         )
 
     def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
-        """Who is left, how many items were looked at, and what is proven of the first of a public order."""
+        """Who is left, and how many items were looked at."""
         proof, left = result.proof, result.survivors.indices
         assert isinstance(proof, HandicapProof), "that of such a run"
         names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
@@ -205,8 +205,6 @@ class HandicapFamily(Family):
         if not proof.certified:
             doubt = "nothing is" if proof.doubt >= 1 else f"only level {at_most(proof.doubt)} is"
             yield f"The level asked for is {proof.beta:.3g}, and {doubt} proven."
-        elif told := _tolerance_words(proof, protocol):
-            yield told.strip()
 
     def remarks(self, protocol: Published) -> Iterator[str]:
         """Who is no candidate."""
@@ -227,18 +225,53 @@ FAMILY = HandicapFamily()
 _FEW = 3  # survivors that are named
 
 
-def _tolerance_words(proof: HandicapProof, protocol: Published) -> str:
-    """What is proven of the public favourite, whoever is left; nothing where there is none, or nothing is proven of it."""
-    plan = protocol.plan
-    assert isinstance(plan, HandicapPlan), "that of such a run"
-    if plan.favourite is None or proof.tolerance is None or proof.tolerance >= 1:
+def _tolerance_words(result: Result, protocol: Published) -> str:
+    """What is proven of the first of a public order; nothing where there is none."""
+    proof, plan = result.proof, _plan(protocol)
+    assert isinstance(proof, HandicapProof), "that of such a run"
+    if plan.favourite is None or proof.tolerance is None:
         return ""
-    first = protocol.recipe.describe(plan.favourite)
-    word = "too" if proof.certified else "all the same"
+    first = f"{protocol.recipe.describe(plan.favourite)}, the first of the public order,"
+    behind = ""
+    if plan.favourite not in result.survivors.indices:
+        behind = f" {first} is clearly behind: the others decide by the plain rule."
+    if proof.certified and result.hypothesis == plan.favourite:
+        return (
+            f" It errs at most {at_most(proof.tolerance, 4)} more than the best (confidence {confidence(proof.beta)})."
+        )
+    if proof.tolerance >= 1:
+        return behind or f" Of {first} nothing is proven yet."
     return (
-        f" Proven {word}: {first}, the first of the public order, errs at most {at_most(proof.tolerance, 4)} more than the "
-        f"best{plan.among} (confidence {confidence(proof.beta)})."
+        f"{behind} Proven{' too' if proof.certified else ' all the same'}: {first} errs at most "
+        f"{at_most(proof.tolerance, 4)} more than the best{plan.among} (confidence {confidence(proof.beta)})."
     )
+
+
+def _advice(proof: HandicapProof, plan: HandicapPlan) -> Iterator[str]:
+    """What would help, about how much of it, and what to type."""
+    verdict, first = proof.verdict, proof.verdict.helps.partition(",")[0]
+    if proof.ahead is None or first not in ("more items", "more labels"):
+        yield f"What helps: {verdict.helps}."
+        return
+    yield f"To a proof it takes {proof.more}, if they are like those so far: {_way(proof, plan)}."
+    others = verdict.helps.removeprefix(first).lstrip(", ").removeprefix("or ")
+    wider = None if proof.tolerance is None else plan.wider(proof.tolerance)
+    if wider is not None:
+        others = others.replace(
+            "a larger epsilon", f"--epsilon {wider:g}, with which these labels would have been a proof"
+        )
+    yield f"Or a next protocol, for other items: {others}."
+
+
+def _way(proof: HandicapProof, plan: HandicapPlan) -> str:
+    """What to type for more items or labels."""
+    if not proof.spent:
+        return "add rows at the end of the pool's table and type the same command again"
+    assert proof.ahead is not None, "several are left"
+    most = two_figures(proof.asked + proof.ahead.play().span("labels").high)
+    if proof.budget != plan.max_labels:
+        return f"type the same command with --until-budget {most}"
+    return f"the budget is part of the protocol, so it takes a new one (init --set max_labels={most}) and other items"
 
 
 def _plan(asked: Claim | Published) -> HandicapPlan:

@@ -30,9 +30,11 @@ import numpy as np
 from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
+from replical.learners.handicap.ahead import Ahead
 from replical.learners.handicap.bets import Bets, Block, Observation, next_query
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
+from replical.learners.outcomes import Standing
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
@@ -111,9 +113,16 @@ class Handicap:
             arrays = {"S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
             return kept | {name: array.copy() for name, array in arrays.items()}
 
+        def standing() -> Standing:
+            """What is proven at this moment, and how the rest may go."""
+            most = None if plan.budget is None else plan.budget - judged
+            ahead = None if S.size == 1 else Ahead.of(plan, S, m, bets, history.seen, labels.V)
+            rest = None if ahead is None else ahead.play(items=blocks.left, labels=most)
+            return Standing(rest=rest, first=plan.favourite, tolerance=history.tolerance())
+
         if memory.state is not None:
             S, m, asked, judged = _restore(memory.state, S, bets, history, labels, blocks)
-        memory.snapshot = snapshot
+        memory.snapshot, memory.standing = snapshot, standing
         while S.size > 1 and plan.opens(judged):
             place = blocks.place
             query = next_query(blocks, S, plan, judged, labels.V)
@@ -140,7 +149,8 @@ class Handicap:
             answers = (yield replace(query, survivors=S.size)) if query.total else None
             asked, judged = asked + query.total, judged + query.judgements
             history.compare(T, labels.hear(query, answers))
-        spent = not plan.opens(judged) or bool(blocks.left)
+        ahead = None if S.size == 1 else Ahead.of(plan, S, m, bets, history.seen, labels.V)
+        ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next
         proof = conclude(
             plan,
             S,
@@ -149,10 +159,10 @@ class Handicap:
             history,
             units=c,
             asked=asked,
-            judged=judged,
-            spent=spent,
+            ended=ended,
             blocks=blocks,
             describe=pool.C.describe,
+            ahead=ahead,
         )
         return Result(
             hypothesis=int(S.indices[m]),

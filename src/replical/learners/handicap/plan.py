@@ -15,7 +15,7 @@ from replical.classes.base import Indices
 from replical.classes.grading import Gold
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
-from replical.core.exact import decimals, fraction
+from replical.core.exact import decimals, fraction, round_up_to
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.handicap.handicaps import (
@@ -138,11 +138,14 @@ class HandicapPlan(BettingPlan):
     until
         Labels that a lab wants to spend, neither fewer nor more: once its answer is proven they sharpen the tolerance of the
         first of a public order. None to stop as soon as the answer is proven.
+    hasty
+        Is a sixteenth of the labels so far asked at once? So simulations take a fraction of the time.
     """
 
     noiseless: bool
     handicaps: Handicaps | None = None
     until: int | None = None
+    hasty: bool = False
 
     @property
     def budget(self) -> int | None:
@@ -151,7 +154,8 @@ class HandicapPlan(BettingPlan):
 
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
-        return self.batch if self.budget is None else max(0, min(self.batch, self.budget - asked))
+        batch = max(self.batch, asked // 16) if self.hasty else self.batch
+        return batch if self.budget is None else max(0, min(batch, self.budget - asked))
 
     @property
     def sharpens(self) -> bool:
@@ -162,6 +166,10 @@ class HandicapPlan(BettingPlan):
     def may_spend(self) -> bool:
         """Whenever a run stops, what it says is proven."""
         return True
+
+    def in_haste(self) -> Self:
+        """The same plan, for simulations."""
+        return replace(self, hasty=True)
 
     def spending(self, labels: int) -> Self:
         """The same plan, for a lab that wants to spend so many `labels`."""
@@ -218,6 +226,14 @@ class HandicapPlan(BettingPlan):
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """v: in an order the handicaps of all but the first lie between .9v and v."""
         return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
+
+    def wider(self, tolerance: float) -> float | None:
+        """The least ε of two digits with which a first of an order that is within `tolerance` of the best has a proof.
+
+        With every string: all others have a handicap of at least .9a. None where it would be this one, or beyond one half.
+        """
+        needed = fraction(tolerance) / (Fraction(9, 10) * self["a"]) * self.epsilon
+        return float(round_up_to(float(needed), 2)) if self.epsilon < needed <= Fraction(1, 2) else None
 
     @property
     def favourite(self) -> int | None:

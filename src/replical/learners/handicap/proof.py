@@ -7,10 +7,10 @@ the same. Claim: docs/claims/handicap.md, statements (4) and (5), and the tolera
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
-from math import ceil, floor, log, log10
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
 from replical.core.text import count, listing
 from replical.learners.base import State, check_array
+from replical.learners.handicap.ahead import Ahead
 from replical.learners.handicap.bets import Accounts, Bets, Block, Observation
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
@@ -39,7 +40,6 @@ _NAMED = 3  # of survivors that nothing tells apart
 STEPS = 64  # of [0, ε] for excess_upper
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
 FINEST = Decimal("0.001")
-_MOST = 10**7  # items beyond which nobody goes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,8 +60,8 @@ class HandicapProof:
         How many are left.
     asked, scanned, skipped
         Labels asked for, items looked at, and disputed items that nobody could label.
-    labels_left, items_left
-        An estimate of how many more labels a proof takes, and among how many items; None where nobody can say.
+    budget
+        The most labels that the protocol or the lab allowed; None where there was no limit.
     excess
         An estimate of the answer's excess error, not a bound.
     excess_upper
@@ -76,6 +76,10 @@ class HandicapProof:
         In words.
     differences
         Where outputs are compared: the values of ``plan.differences`` that are counted, 0 and those that came. None for all.
+    ended
+        Was a budget too little for what came next?
+    ahead
+        How the run may go on, for estimates; None where one is left.
     """
 
     certified: bool
@@ -86,19 +90,35 @@ class HandicapProof:
     asked: int
     scanned: int
     skipped: int
-    labels_left: int | None
-    items_left: int | None
+    budget: int | None
     excess: float
     excess_upper: float | None
     tolerance: float | None
     counts: tuple[tuple[int, ...], ...] | None
     verdict: Verdict
     differences: tuple[int, ...] | None = None
+    ended: bool = False
+    ahead: Ahead | None = field(default=None, compare=False, repr=False)
 
     @property
     def rho_proven(self) -> float:
         """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
         return min(1.0, self.labs * self.doubt)
+
+    @property
+    def more(self) -> str:
+        """An estimate of what a proof takes; empty where nobody can say."""
+        if self.ahead is None:
+            return ""
+        rest = self.ahead.play()
+        if self.spent:
+            return f"{rest.span('labels').of('more label')}, among {rest.span('items').of('item')}"
+        return f"{rest.span('items').of('more item')}, with {rest.span('labels').of('label')}"
+
+    @property
+    def spent(self) -> bool:
+        """Did a budget end the run, and not the pool?"""
+        return self.budget is not None and (self.ended or self.asked >= self.budget)
 
     @property
     def outcome(self) -> None:
@@ -178,6 +198,12 @@ class History:
         return sum(block.scanned for block in self._blocks)
 
     @property
+    def seen(self) -> Observation:
+        """What was learned of all items so far."""
+        parts = {name: _joined([getattr(each, name) for each in self._blocks]) for name in _PARTS}
+        return Observation(scanned=self.scanned, **parts)
+
+    @property
     def _last(self) -> Indices:
         """Blocks that each has seen."""
         last = self._left.copy()
@@ -188,12 +214,11 @@ class History:
         """Everything a run needs to go on later: blocks one after another, with how long each is."""
         blocks = self._blocks
         sizes = [(observation.scanned, len(observation.items), len(observation.unknown)) for observation in blocks]
-        parts = {name: _joined([getattr(each, name) for each in blocks]) for name in ("items", "answers", "unknown")}
         return {
             "blocks": np.array(sizes, dtype=np.int64).reshape(-1, 3),
             "last": self._last,
             "first": self._first.counts,
-        } | parts
+        } | {name: getattr(self.seen, name) for name in _PARTS}
 
     def restore(self, kept: State, mask: Mask) -> None:
         """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
@@ -289,6 +314,9 @@ class History:
         return 1 / decimal(self._plan["beta"])
 
 
+_PARTS = ("items", "answers", "unknown")
+
+
 def _joined(parts: list[Indices]) -> Indices:
     """One after another; empty ones have no shape of their own."""
     return np.concatenate([part for part in parts if len(part)] or [np.zeros(0, dtype=np.int64)])
@@ -333,20 +361,16 @@ def conclude(
     *,
     units: Indices,
     asked: int,
-    judged: int,
-    spent: bool,
+    ended: bool,
     blocks: Blocks,
     describe: Callable[[int], str],
+    ahead: Ahead | None,
 ) -> HandicapProof:
-    """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all.
-
-    Labels were `asked` for on so many items, with so many judgements (`judged`); was the budget `spent`?
-    """
+    """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all."""
     beta, h = float(plan["beta"]), int(S.indices[m])
     shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
-    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h, history.columns).counts)
     proof = HandicapProof(
         certified=certified,
         doubt=_doubt(bets, m, beta) if shown else 1.0,
@@ -356,19 +380,20 @@ def conclude(
         asked=asked,
         scanned=history.scanned,
         skipped=blocks.unlabelled,
-        labels_left=None if items is None else ceil(items * judged / max(history.scanned, 1)),
-        items_left=items,
+        budget=plan.budget,
+        ended=ended,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
         verdict=Verdict(certified=True),
+        ahead=ahead,
         **history.counts,
     )
     if certified:
         return proof
     alike = copies(S, m, bets.c)
     names = listing([describe(each) for each in alike[:_NAMED].tolist()], len(alike))
-    return replace(proof, verdict=_verdict(plan, proof, spent=spent, left=blocks.left, alike=len(alike), names=names))
+    return replace(proof, verdict=_verdict(plan, proof, alike=len(alike), names=names))
 
 
 def copies(S: VersionSpace, m: int, c: Indices) -> Indices:
@@ -393,41 +418,17 @@ def _doubt(bets: Bets, m: int, beta: float) -> float:
     return beta if len(others) == 0 else min(1.0, max(beta + 1 / DIGITS, up(Decimal(1 / float(others.min())))))
 
 
-def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int | None:
-    """Roughly how many more items a proof takes, by whoever takes longest; None where that is beyond everybody's means.
-
-    Wealth grows like half the square of a gap, in standard deviations. A gap is taken to be a standard error smaller than
-    it looks.
-    """
-    Z = np.array(plan.values, dtype=np.float64)
-    items = np.maximum(counts.sum(axis=0), 1)
-    mean = Z @ counts / items
-    error = np.sqrt(np.maximum(Z**2 @ counts / items - mean**2, 1 / items) / items)
-    gap = np.maximum(np.abs((bets.c - bets.c[m]) / UNIT - mean) / error - 1, 1.0)
-    missing = np.maximum(2 * log(plan.leaves_at) / gap**2 - 1, 0.0) * items
-    most = max(float(np.delete(missing, m).max()), float(plan["idle"]))
-    if most > _MOST:
-        return None
-    unit: int = 10 ** max(0, floor(log10(most)) - 1)  # two digits are more than anybody knows
-    return ceil(most / unit) * unit
-
-
-def _verdict(
-    plan: HandicapPlan, proof: HandicapProof, *, spent: bool, left: int | None, alike: int, names: str
-) -> Verdict:
-    """Why the answer is not proven, and what would help; `left` items were not looked at.
+def _verdict(plan: HandicapPlan, proof: HandicapProof, *, alike: int, names: str) -> Verdict:
+    """Why the answer is not proven, and what would help: no estimates, as it is published.
 
     So many survivors are `alike`, as nothing tells them apart; these are their `names`.
     """
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    end = f"the budget of {plan.budget} labels was spent" if spent else "the pool was used up"
-    ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
-    if left is not None and proof.items_left is not None and proof.items_left > left:
-        ways.append(f"{'' if ways else 'roughly '}{proof.items_left - left:,} more items")
-    more = f"{' and '.join(ways)} (it may be several times as many)" if ways else "more labels"
+    end = f"the budget of {proof.budget} labels was spent" if proof.spent else "the pool was used up"
     order = [] if plan.source == "order" else ["a public order of preference"]
+    usual = ["more labels" if proof.spent else "more items", *order, "or a larger epsilon"]
     why, items = f"{end} before one candidate was left: the answer is one of", count(proof.scanned, "item")
     apart = f"never differed on {items} and have one handicap, so no label tells them apart"
     helps = ["items on which they differ", "a protocol with one of them alone if they are the same"]
@@ -435,14 +436,9 @@ def _verdict(
         which = "two" if alike == 2 else f"{alike:,}"
         why = f"{why} these {which}, {names}, which {apart}"
         return Verdict(certified=False, why=why, helps=", ".join([*helps, "or a public order of preference"]))
+    why = f"{why} {proof.survivors:,}"
     if alike:
         return Verdict(
-            certified=False,
-            why=f"{why} {proof.survivors:,}; of these {names} {apart}",
-            helps=", ".join([more, *helps, *order, "or a larger epsilon"]),
+            certified=False, why=f"{why}; of these {names} {apart}", helps=", ".join([usual[0], *helps, *usual[1:]])
         )
-    return Verdict(
-        certified=False,
-        why=f"{why} {proof.survivors:,}",
-        helps=", ".join([more, *order, "or a larger epsilon"]),
-    )
+    return Verdict(certified=False, why=why, helps=", ".join(usual))
