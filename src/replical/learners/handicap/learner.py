@@ -116,7 +116,7 @@ class Handicap:
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             most = None if plan.budget is None else plan.budget - judged
-            ahead = None if S.size == 1 else Ahead.of(plan, S, m, bets, history.seen, labels.V)
+            ahead = None if S.size == 1 or not bets.scanned else Ahead.of(plan, S, m, bets, history.seen, labels.V)
             rest = None if ahead is None else ahead.play(items=blocks.left, labels=most)
             return Standing(rest=rest, first=plan.favourite, tolerance=history.tolerance())
 
@@ -149,7 +149,7 @@ class Handicap:
             answers = (yield replace(query, survivors=S.size)) if query.total else None
             asked, judged = asked + query.total, judged + query.judgements
             history.compare(T, labels.hear(query, answers))
-        ahead = None if S.size == 1 else Ahead.of(plan, S, m, bets, history.seen, labels.V)
+        ahead = None if S.size == 1 or not bets.scanned else Ahead.of(plan, S, m, bets, history.seen, labels.V)
         ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next
         proof = conclude(
             plan,
