@@ -140,7 +140,7 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
         in lab.out
     )
     assert re.search(
-        r" To a proof it takes about [\d,]+ more labels \(.*\), among about [\d,]+ items \(.*\), if they are like those so far: "
+        r" To a proof it takes .* more labels?\b.*, among .* items?\b.*, if they are like those so far: "
         r"the budget is part of the protocol, so it takes a new one \(init --set max_labels=\d+\) and other items\. "
         r"Or a next protocol, for other items: a public order of preference, or a larger epsilon\.\n",
         lab.out,
