@@ -25,17 +25,20 @@ _HOMES = {
     "Boosted": "learners.paper.boosting",
     "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
+    "Gold": "classes.grading",
     "Handicap": "learners.handicap.learner",
     "Groups": "pools.groups",
     "Handicaps": "learners.handicap.handicaps",
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
     "Journal": "lab.journal.journal",
+    "KnownGold": "pools.query",
     "KnownLabels": "pools.query",
     "Lattice": "lattice.learner",
     "Linear": "lattice.linear",
     "Losses": "classes.losses",
     "Measured": "learners.measured",
+    "OutputTable": "classes.outputs",
     "Pool": "pools.pool",
     "Population": "worlds.world",
     "Prediction": "worlds.forecast",
@@ -48,6 +51,7 @@ _HOMES = {
     "ReplicableERM": "learners.paper.replicable_erm",
     "Result": "learners.result",
     "Rule": "lab.certificate.rule",
+    "Scores": "classes.grading",
     "Session": "lab.sessions.session",
     "SharedRandomness": "core.randomness",
     "Star": "classes.star",
@@ -82,9 +86,12 @@ if TYPE_CHECKING:
     from replical.bounds.betting import mean_interval as mean_interval
     from replical.bounds.ranks import agreement_bound as agreement_bound
     from replical.classes.boxes import Boxes as Boxes
+    from replical.classes.grading import Gold as Gold
+    from replical.classes.grading import Scores as Scores
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
     from replical.classes.losses import Losses as Losses
+    from replical.classes.outputs import OutputTable as OutputTable
     from replical.classes.prior import Prior as Prior
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
@@ -123,6 +130,7 @@ if TYPE_CHECKING:
     from replical.learners.result import Result as Result
     from replical.pools.groups import Groups as Groups
     from replical.pools.pool import Pool as Pool
+    from replical.pools.query import KnownGold as KnownGold
     from replical.pools.query import KnownLabels as KnownLabels
     from replical.pools.version_space import VersionSpace as VersionSpace
     from replical.worlds.audit import Audit as Audit

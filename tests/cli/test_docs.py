@@ -115,6 +115,20 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
     assert [kinds.count(kind) for kind in ("init", "run", "compare", "verify", "lab confirm")] == [7, 2, 2, 1, 2]
 
 
+def test_outputs_are_compared_as_shown(tmp_path, monkeypatch, command):
+    """The page as it is: its tables and its commands; two labs, one answer."""
+    for package in ("pyarrow", "sqlalchemy", "sklearn", "pandas"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/compare-outputs.md").read_text("utf-8")
+    (tables,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(tables, "page", "exec"), {})
+    done = [(name_of(words), *command(*words)) for words, _ in shown(page)]
+    assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
+    assert [code for _, code, *_ in done] == [0] * 5, done
+    assert re.search(r"```toml\n(.*?)```", page, re.DOTALL).group(1) in Path("digits.toml").read_text("utf-8")
+
+
 @pytest.mark.slow
 def test_two_labs_find_one_linear_rule(tmp_path, monkeypatch, command):
     """The page as it is: its tables, its commands, and the rule used in Python."""

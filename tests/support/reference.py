@@ -569,3 +569,15 @@ def heavy_hitters_boosting(answers, q1, thresholds):
             (h,) = heavy
             return h
     return None
+
+
+def edits(one, two):
+    """Characters to insert, delete or replace to make one text of another, from the definition."""
+    if not one or not two:
+        return len(one) + len(two)
+    row = list(range(len(two) + 1))
+    for i, a in enumerate(one, 1):
+        last, row[0] = row[0], i
+        for j, b in enumerate(two, 1):
+            last, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, last + (a != b))
+    return row[-1]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass, Label
+from replical.classes.grading import Gold
 from replical.classes.losses import Losses
 from replical.errors import BadProtocol
 
@@ -50,12 +51,14 @@ class Recipe:
     in_words: Callable[[int], str] | None = None
     predicts: bool = False
     scores: bool = False
-    losses: Losses | None = None
+    losses: Losses | Gold | None = None
     group: str | None = None
 
     @property
     def answers(self) -> tuple[Label, ...]:
-        """What labs may say: every label but the word of those who abstain."""
+        """What labs may say: every label but the word of those who abstain; nothing is listed where outputs are compared."""
+        if isinstance(self.losses, Gold):
+            return ()
         return tuple(self.C.labels) if self.losses is None else tuple(self.C.labels[: self.losses.labels])
 
     @property

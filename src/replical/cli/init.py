@@ -32,6 +32,7 @@ from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_sections import (
     CLASS_KEYS,
+    LOSS_KEYS,
     POOL_KEYS,
     add_features,
     all_labels,
@@ -155,10 +156,11 @@ def init_command(
     Models and labels are read from the table (--pool). At a terminal it asks what flags leave open; elsewhere, and with
     --yes, everything else has a default. It says what to type next. --set takes the rare parameters: shortlist, group and
     group_size for items that belong together, group_weights, population, batch, max_labels, nu, theta, bins, step,
-    intercept, and those of the paper's learners (plan, T, k_loop, ..).
+    intercept, those of a loss (loss, clip, grid), and those of the paper's learners (plan, T, k_loop, ..).
     """
-    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **POOL_KEYS})
-    of_pool = {key: rare.pop(key) for key in POOL_KEYS if key in rare}
+    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **POOL_KEYS, **LOSS_KEYS})
+    of_pool, of_loss = ({key: rare.pop(key) for key in keys if key in rare} for keys in (POOL_KEYS, LOSS_KEYS))
+    loss = _loss(of_loss, values)
     of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
     named = features_of(features)
     check_new(out, force=force)
@@ -168,9 +170,9 @@ def init_command(
     asks = questions.may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
         listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
-        start = _begin(*listed, values, abstain)
+        start = _Start(listed[0], ()) if loss else _begin(*listed, values, abstain)
     else:
-        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
+        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"], "--set loss": loss or None})
         start = _read_and_ask(
             said,
             lambda: _read_table(said, out, id_column, label_column, values, candidates),
@@ -181,10 +183,12 @@ def init_command(
         )
     section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
-    epsilon = _share("epsilon", said.epsilon, questions.EPSILON)
-    delta, rho = _share("delta", delta, 0.05), _share("rho", rho, 0.1)
+    epsilon, delta, rho = (
+        _share(*each)
+        for each in (("epsilon", said.epsilon, questions.EPSILON), ("delta", delta, 0.05), ("rho", rho, 0.1))
+    )
     section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
-    labels = labels_section(start.values, weights, said.abstain, said.price)
+    labels = labels_section(start.values, weights, said.abstain, said.price, loss)
     class_recipe = recipe_of(section, labels, text)
     made, public_file, sample = _public_order(said, start, class_recipe, labels, id_column, asks, out)
     looked_at = start.table if public_file is None else public_file
@@ -261,6 +265,15 @@ def _begin(section: dict[str, Any], known: str | None, values: str | None, absta
     if text is None:
         raise BadProtocol("the flag --label-values is missing: name the labels, e.g. --label-values no,yes")
     return _Start(section, all_labels(text, known))
+
+
+def _loss(said: dict[str, Any], values: str | None) -> dict[str, Any]:
+    """What is said of a loss, in place of a list of labels."""
+    if said and "loss" not in said:
+        raise BadUsage(f"{' and '.join(said)} is about a loss: name it too, e.g. --set loss=absolute")
+    if said and values is not None:
+        raise BadUsage(f"with --set loss={said['loss']} answers are compared, not listed: leave out --label-values")
+    return said
 
 
 def _share(name: str, said: float | None, usual: float) -> float:

@@ -8,12 +8,13 @@ from typing import Annotated
 
 import typer
 
+from replical.classes.grading import answering
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, prose
 from replical.core.text import count
 from replical.errors import BadJournal, BadLabel
-from replical.lab.columns import label_code
-from replical.lab.journal.journal import Event, Journal
+from replical.lab.columns import said_code
+from replical.lab.journal.journal import Journal, saying
 from replical.lab.journal.ledger import Ledger, export_labels
 
 
@@ -73,11 +74,11 @@ def correct_command(
         ledger = Ledger.of(lab_journal.events())
         if item not in ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
-        labels = tuple(created["protocol"]["labels"]["values"])
-        code, before = label_code(label, labels, f"the label of the item {item!r}"), ledger.labels[item]
+        answers = answering(created["protocol"]["labels"])
+        code, before = said_code(label, answers, f"the label of the item {item!r}"), ledger.labels[item]
         if code == before:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
-        lab_journal.append([Event(kind="correction", item=item, label=code, annotator=annotator)])
+        lab_journal.append([saying("correction", item, code, annotator)])
         was = str(lab_journal.label(before))
     prose.say(
         f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "

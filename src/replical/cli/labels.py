@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from replical.classes.comparisons import TIE
+from replical.classes.grading import Gold, Said, Scores
 from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading, warn
 from replical.cli.page import PageOptions, serve_page
@@ -92,7 +94,7 @@ class Source:
     """Who answers, and how they are asked."""
 
     ask: str | None
-    column: tuple[str, dict[str, int]] | None
+    column: tuple[str, dict[str, Said]] | None
     details: Callable[[list[str]], Any]
     answers: Path | None
     batches: Path
@@ -113,15 +115,15 @@ class Source:
         return None
 
 
-def _answer_from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
+def _answer_from_column(session: Session, source: tuple[str, dict[str, Said]], outlook: Outlook | None) -> None:
     name, known = source
-    values, last, begun = session.protocol.labels, 0.0, time.monotonic()
+    last, begun = 0.0, time.monotonic()
     while session.open:
         asked = session.open
         missing = [item for item in asked if item not in known]
         if missing:
             raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
-        session.answer_all({item: values[known[item]] for item in asked})
+        session.answer_all({item: session.wanted(item, session.protocol.word(known[item])) for item in asked})
         if time.monotonic() - last > _EVERY and session.course.latest is not None:
             last = time.monotonic()
             _progress(session, outlook)
@@ -146,13 +148,15 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     """Ask until the run has ended or the person leaves; every answer is on the disk before the next question."""
     if not session.open:
         return
-    labels = session.protocol.labels
+    labels = session.labels
     digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
-    leave = "/q" if "q" in map(str, labels) else "q"  # labels come first; none is called SKIP
+    leave = "/q" if "q" in map(str, labels) or not labels else "q"  # labels come first; none is called SKIP
+    judged = isinstance(session.protocol.answers, Scores) or getattr(session.protocol.answers, "name", "") == "duel"
+    free = "one of the words below what is shown" if judged else "what is right"
+    how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
     notes.say(
-        f"Answer with the label{'' if digits else ' or its number'}: {choices}. {SKIP!r} skips an item you cannot label, "
-        f"{leave!r} leaves."
+        f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
     )
     while session.open:
         item = session.open[0]
@@ -160,6 +164,10 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         notes.print(f"\nItem {len(session.ledger.labels) + 1}{f' ({left})' if left else ''}: {item}", markup=False)
         for column, text in details([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
+        if not labels and (done := _ask_about_outputs(session, item)) is not None:
+            if not done:
+                return
+            continue
         reply = _line()
         if reply in (None, leave):
             return
@@ -167,11 +175,48 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
             session.skip(item)
             continue
         try:
-            session.answer(item, _label(reply or "", labels))
+            session.answer(item, _label(reply or "", labels) if labels else reply or "")
         except BadLabel as error:
             notes.print(str(error), markup=False)
         if outlook is not None:
             outlook.look()
+
+
+def _ask_about_outputs(session: Session, item: str) -> bool | None:
+    """Outputs that are shown, one at a time to be scored or two to choose between; None where none are, False to leave.
+
+    Before any is shown the item may be skipped.
+    """
+    loss, outputs = session.protocol.answers, session.outputs(item)
+    duel = isinstance(loss, Gold) and loss.name == "duel"
+    if not (outputs or duel):
+        return None
+    if item not in session.ledger.labels:
+        notes.print(f"  Enter shows what is to be judged, {SKIP!r} skips the item.", markup=False)
+        if (reply := _line()) in (None, "/q"):
+            return False
+        if reply == SKIP:
+            session.skip(item)
+            return True
+    pair = session.pair(item) if duel else []
+    for number, output in enumerate(pair, start=1):
+        notes.print(f"  {number}: {output}", markup=False, soft_wrap=True)
+    if outputs:
+        notes.print(f"  {outputs[0]}", markup=False, soft_wrap=True)
+    notes.print(
+        f"  {', '.join(['1', '2', TIE] if duel else loss.scale if isinstance(loss, Scores) else ())}", markup=False
+    )
+    while (reply := _line()) not in (None, "/q"):
+        chosen = {"1": pair[0], "2": pair[-1]}.get(reply, reply) if duel else reply
+        try:
+            if duel and chosen not in (*pair, TIE):
+                raise BadLabel(f"{reply!r} is none of 1, 2 and {TIE}")
+            session.answer(item, chosen if duel else {outputs[0]: str(chosen)})
+        except BadLabel as error:
+            notes.print(str(error), markup=False)
+        else:
+            return True
+    return False
 
 
 def _are_numbers(labels: tuple[Any, ...]) -> bool:
@@ -222,7 +267,7 @@ def ask_by_file(
         _record_answers(session, answers)
     for path in sorted(folder.glob("batch-*.csv")):
         if not items_of(path).isdisjoint(session.ledger.asked):
-            _refuse_changes(session, path, read_batch(path, session.protocol.labels))
+            _refuse_changes(session, path, read_batch(path, session.protocol.answers))
     while session.open:
         held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
         waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
@@ -232,13 +277,13 @@ def ask_by_file(
         if not fresh:
             return waiting[-1]
         last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, details(fresh), session.protocol.labels)
+        return write_batch(folder, last + 1, fresh, details(fresh), session.labels)
     return None
 
 
 def _record_answers(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
-    replies = read_batch(path, session.protocol.labels)
+    replies = read_batch(path, session.protocol.answers)
     for reply in replies:
         if reply.item not in session.ledger.asked:
             raise BadTable(
@@ -252,7 +297,7 @@ def _record_answers(session: Session, path: Path) -> int:
             if reply.code is None:
                 session.skip(reply.item, annotator=reply.annotator)
             else:
-                session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
+                session.answer(reply.item, session.protocol.word(reply.code), annotator=reply.annotator)
     return count
 
 
@@ -267,7 +312,7 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
         return
     for event in session.journal.events():
         reply = suspects.get(event.item or "")
-        if reply is not None and event.kind in ("answer", "correction", "skip") and event.label == reply.code:
+        if reply is not None and event.kind in ("answer", "correction", "skip") and event.said == reply.code:
             del suspects[reply.item]
     for item, reply in suspects.items():
         before, now = _label_text(session, ledger.labels.get(item)), _label_text(session, reply.code)
@@ -277,8 +322,8 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
         )
 
 
-def _label_text(session: Session, code: int | None) -> str:
-    return SKIP if code is None else str(session.protocol.labels[code])
+def _label_text(session: Session, code: Said | None) -> str:
+    return SKIP if code is None else str(session.protocol.word(code))
 
 
 def source_of(
@@ -295,6 +340,10 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
+    if page is not None or options.get("ask") in ("page", "journal"):
+        _refuse_page(protocol)
+    if options.get("ask") == "file" and isinstance(protocol.answers, Scores):
+        raise BadUsage("a batch has one answer an item, and here each different output is scored: take --ask terminal")
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _label_column(labels, protocol, id_column),
@@ -305,11 +354,19 @@ def source_of(
     )
 
 
-def _label_column(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
+def _refuse_page(protocol: Protocol) -> None:
+    if not isinstance(protocol.answers, tuple):
+        raise BadUsage(
+            "the labelling page has a button for each label, and answers to this protocol are free: take --ask terminal or "
+            "--ask file"
+        )
+
+
+def _label_column(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, Said]]:
     file, column = file_and_column("--labels", labels)
     if protocol.recipe.models and column in protocol.recipe.columns:
         raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
-    return labels, read_labels(file, column, protocol.labels, id_column=id_column)
+    return labels, read_labels(file, column, protocol.answers, id_column=id_column)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:

@@ -99,7 +99,7 @@ def order_command(
     if by == "vote":
         return _write(OrderFile.of(vote_section(items), recipe), None, table, out, as_json=as_json)
     if labels is not None:
-        known = dict[str, int | None](read_labels(table, labels, recipe.answers))
+        known = dict[str, Any](read_labels(table, labels, recipe.answers))
         try:
             inquiry = asked_of(items, known, f"the column {labels} of {table}")
         except BadTable as error:

@@ -13,6 +13,7 @@ from typing import Any
 
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, numbers
+from replical.classes.comparisons import KINDS as KINDS_OF_LOSS
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, number, read_numbers
 from replical.cli.output import notes, reading
@@ -32,6 +33,16 @@ from replical.learners.parameters import Parameter
 from replical.pools.groups import WEIGHTS
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
+# What --set takes of a loss.
+LOSS_KEYS: Mapping[str, Parameter] = {
+    "loss": Parameter(
+        name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
+    ),
+    "clip": Parameter(
+        name="clip", kind="number", high=float("inf"), help="loss absolute or squared: so far off costs 1"
+    ),
+    "grid": Parameter(name="grid", kind="count", help="losses are whole parts of 1/grid (1000)"),
+}
 # What --set takes of a class.
 POOL_KEYS: Mapping[str, Parameter] = {
     "group": Parameter(name="group", kind="word", help="the column that says which items belong together"),
@@ -337,10 +348,14 @@ def learner_id(text: str) -> str:
 
 
 def labels_section(
-    values: tuple[Label, ...], weights: str | None, abstain: str | None, price: float | None
+    values: tuple[Label, ...],
+    weights: str | None,
+    abstain: str | None,
+    price: float | None,
+    loss: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The section of a protocol about labels; what is wrong with its numbers is said by whoever reads it."""
-    section: dict[str, Any] = {"values": list(values)}
+    """The section of a protocol about labels, or a loss; what is wrong with its numbers is said by whoever reads it."""
+    section: dict[str, Any] = dict(loss) if loss else {"values": list(values)}
     if weights is not None:
         section["weights"] = _weights(weights)
     if abstain is not None:

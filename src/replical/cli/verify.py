@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.classes.grading import loss_of
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
 from replical.core.files import write_whole
@@ -20,6 +21,7 @@ from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
+from replical.lab.certificate.unchecked import not_checkable
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
@@ -57,6 +59,9 @@ def verify_command(
     registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    allow_code: Annotated[
+        bool, typer.Option("--allow-code", help="run the protocol's own loss, which is a program of somebody's")
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="list what was checked, and what could not be and why")
     ] = False,
@@ -81,7 +86,13 @@ def verify_command(
         return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     check = partial(verify, public=public)
     verdict = check(content)
-    if verdict.valid and pool is not None:
+    own = _own_loss(content) if verdict.valid and pool is not None and not allow_code else None
+    if own is not None:
+        why = f"the loss {own!r} is a program of somebody's, and no part of replical: --allow-code runs it"
+        verdict = verdict.with_checks(
+            not_checkable("outputs, answers and losses are those of pool and journal", why=why)
+        )
+    elif verdict.valid and pool is not None:
         protocol = Protocol.of(content["body"]["protocol"])
         with reading(pool) as update:
             lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
@@ -95,6 +106,12 @@ def verify_command(
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
     return _say_verdict(verdict, verbose=verbose, as_json=as_json)
+
+
+def _own_loss(content: Mapping[str, Any]) -> str | None:
+    """The name of a loss that is none of replical's; None for all others."""
+    loss = loss_of(Protocol.of(content["body"]["protocol"]).recipe.C)
+    return None if loss is None or loss.source is None else loss.name
 
 
 def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:

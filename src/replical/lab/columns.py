@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Label
+from replical.classes.grading import Answering, Gold, Said
 from replical.core.files import check_claims
 from replical.errors import BadLabel, BadTable, MissingExtra, ReplicalError, remedy
 
@@ -346,6 +347,11 @@ def duplicate_id(name: str, each: str, one: int, two: int) -> BadTable:
     )
 
 
+def said_code(value: Any, answers: Answering, what: str) -> Said:
+    """What a journal keeps of a value: the code of a label, or a gold answer in its normal form."""
+    return answers.read(value, what) if isinstance(answers, Gold) else label_code(value, answers, what)
+
+
 def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
     """The code of a label value; its type must be that of the label set, but files of texts may spell numbers.
 
@@ -369,10 +375,10 @@ def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
 
 
 def labels_of(
-    column: Any, label_column: str, labels: tuple[Label, ...], ids: list[str], name: str
-) -> Iterator[tuple[str, int]]:
-    """The items of a column that have a label, with its code."""
-    known: dict[tuple[type, Any], int] = {}
+    column: Any, label_column: str, labels: Answering, ids: list[str], name: str
+) -> Iterator[tuple[str, Said]]:
+    """The items of a column that have a label, with its code, or their gold answers."""
+    known: dict[tuple[type, Any], Said] = {}
     for each, value in zip(ids, values_of(column, label_column, name), strict=True):
         if value is None or value == "":
             continue
@@ -382,7 +388,9 @@ def labels_of(
         except TypeError:  # a list, say
             code = None
         if code is None:
-            code = known[key] = label_code(value, labels, f"the label of the item {each!r} in {name}")
+            code = said_code(value, labels, f"the label of the item {each!r} in {name}")
+            with suppress(TypeError):
+                known[key] = code
         yield each, code
 
 

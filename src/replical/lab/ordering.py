@@ -19,11 +19,13 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import Label
+from replical.classes.grading import Gold
+from replical.classes.losses import Losses
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
 from replical.core.files import decode, read_bytes
-from replical.errors import BadTable, ReplicalError
+from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.pool import LabPool
 from replical.lab.preference import SKIPPED, check_answers, check_transcript
 from replical.lab.protocol import Protocol
@@ -38,10 +40,19 @@ _KEYS = ("schema", "made", "order", "asked", "answers")
 def inquiry_of(items: LabPool) -> Inquiry:
     """An inquiry about public items that has not begun."""
     recipe = items.recipe
-    return Inquiry(C=recipe.C, items=items.items, walk=walk(items.ids), losses=recipe.losses)
+    return Inquiry(C=recipe.C, items=items.items, walk=walk(items.ids), losses=_costs(recipe))
 
 
-def asked_of(items: LabPool, known: Mapping[str, int | None], name: str) -> Inquiry:
+def _costs(recipe: Recipe) -> Losses | None:
+    """What predictions cost."""
+    if isinstance(recipe.losses, Gold):
+        raise BadUsage(
+            "a public order is asked for in labels, and this protocol compares outputs: take a public table of gold answers"
+        )
+    return recipe.losses
+
+
+def asked_of(items: LabPool, known: Mapping[str, Any], name: str) -> Inquiry:
     """The inquiry in which every item that was asked has its label `known`, by id; None where nobody could say."""
     inquiry = inquiry_of(items)
     course = inquiry.run()
@@ -110,7 +121,7 @@ class Ordering(Protocol):
     @property
     def learner(self) -> PublicOrder:
         """Who asks."""
-        return PublicOrder.of(len(self.recipe.C), walk(self.ids), self.recipe.losses)
+        return PublicOrder.of(len(self.recipe.C), walk(self.ids), _costs(self.recipe))
 
     @cached_property
     def plan(self) -> Plan:

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices, Items, is_listed
+from replical.classes.outputs import OutputRows
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.recipe import Recipe
 from replical.classes.table import digest
@@ -161,7 +162,9 @@ def pool_fingerprint(
     ids: Sequence[str], items: Items, progress: Callable[[int], None], groups: Sequence[str] = ()
 ) -> str:
     """Ids and groups, then items as little-endian bytes; `progress` is told how many items are done."""
-    about = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
+    about: dict[str, Any] = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
     if groups:
         about["groups"] = tuple(groups)
+    if isinstance(items, OutputRows):  # codes number the outputs of an item, and these are what was said
+        about["outputs"] = items.outputs
     return f"sha256:{digest(items, after=canonical(about).encode(), progress=progress)}"

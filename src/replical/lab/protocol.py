@@ -13,8 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from replical.classes.base import Label, is_listed, label_set
+from replical.classes import outputs
+from replical.classes.base import Label, is_listed
 from replical.classes.catalogue import recipe
+from replical.classes.grading import Answering, Gold, Said, answering, word_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
@@ -22,7 +24,7 @@ from replical.core.canonical import canonical, digest_of, fingerprint
 from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
 from replical.core.memory import remembered
 from replical.core.randomness import SharedRandomness
-from replical.errors import BadProtocol
+from replical.errors import BadLabel, BadProtocol
 from replical.lab.preference import PUBLIC, TRANSCRIPT, check_answers, check_public, handicaps_of, prior_section
 from replical.lab.schema import PLAIN, SECTIONS, check_shape
 from replical.learners.base import Learner
@@ -112,10 +114,33 @@ class Protocol:
         """A hash of the body."""
         return fingerprint(self.body)
 
+    @cached_property
+    def answers(self) -> Answering:
+        """What may be said of an item: one of the labels, in their public order, or a gold answer that a loss can read."""
+        return answering(self.content["labels"])
+
     @property
     def labels(self) -> tuple[Label, ...]:
-        """The label set, in its public order."""
-        return label_set(self.content["labels"]["values"])
+        """The label set, in its public order; empty where answers are free."""
+        return self.answers if isinstance(self.answers, tuple) else ()
+
+    def code(self, item: str, answer: Said) -> Said:
+        """What a journal keeps of an `answer` about an `item`.
+
+        Raises
+        ------
+        BadLabel
+            If it is none of the labels, or nothing that the loss reads.
+        """
+        if isinstance(self.answers, Gold):
+            return self.answers.read(answer, f"the answer of the item {item!r}")
+        if isinstance(answer, bool) or answer not in self.answers:
+            raise BadLabel(f"{answer!r} for the item {item!r} is none of {list(self.answers)!r}")
+        return self.answers.index(answer)
+
+    def word(self, said: Said) -> Said:
+        """What was `said`, as the protocol spells it."""
+        return word_of(said, self.answers)
 
     @property
     def lab_names(self) -> tuple[str, ...]:
@@ -257,7 +282,18 @@ class Protocol:
 
 def recipe_of(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
     """A class `section` and the section of `labels` together: candidates may abstain, and predictions cost."""
-    values, abstain = label_set(labels["values"]), labels.get("abstain")
+    values, abstain = answering(labels), labels.get("abstain")
+    if isinstance(values, Gold):
+        if section.get("kind") != "table" or "cuts" in section:
+            raise BadProtocol(
+                "a loss compares outputs of candidates: the class is of kind table, without cuts, where [labels] has a loss"
+            )
+        if values.name == "duel" and len(section.get("candidates", ())) != 2:
+            raise BadProtocol(
+                "a duel is between two candidates, since preferences among more may go in a circle: score outputs, e.g. "
+                'scores = "win-tie-loss" against a public reference'
+            )
+        return outputs.recipe(recipe(section, (0, 1), seed).columns, values)
     if not {"weights", "abstain", "price"} & set(labels):  # errors are all alike
         return recipe(section, values, seed)
     losses = Losses.of(values, weights=labels.get("weights"), abstain=abstain, price=labels.get("price"))

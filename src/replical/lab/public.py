@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.grading import loss_of
+from replical.classes.losses import Losses
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
@@ -42,7 +44,7 @@ class PublicSample:
     """Labelled items that no lab scans."""
 
     items: LabPool  # what the candidates say about them, with their ids
-    labels: NDArray[np.int64]  # their label codes, in the order of the items
+    labels: list[Any]  # their label codes, or gold answers, in the order of the items
     column: str  # where in the table the labels stand
 
     def __len__(self) -> int:
@@ -54,8 +56,10 @@ class PublicSample:
         C, everything = self.items.recipe.C, np.arange(len(self), dtype=np.int64)
         if (losses := self.items.recipe.losses) is not None:
             hypotheses, lost = np.arange(len(C), dtype=np.int64), np.zeros(len(C), dtype=np.int64)
-            for item, label in enumerate(self.labels.tolist()):
-                lost += losses.row(label)[C.codes(self.items.items[item : item + 1], hypotheses)[:, 0]]
+            outputs = getattr(self.items.items, "outputs", ())
+            for item, said in enumerate(self.labels):
+                row = losses.row(said) if isinstance(losses, Losses) else losses.row(said, outputs[item])
+                lost += np.asarray(row)[C.codes(self.items.items[item : item + 1], hypotheses)[:, 0]]
             return lost
         counts = np.zeros((len(self), len(C.labels)), dtype=np.int64)
         counts[everything, self.labels] = 1
@@ -95,15 +99,14 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     if recipe.models and column in recipe.columns:
         raise BadTable(f"{column!r} is a candidate, not the labels of {name}: name the column that holds the labels")
     items = read_pool(source, recipe)
-    codes = read_labels(source, column, recipe.answers)
+    codes = read_labels(source, column, loss_of(recipe.C) or recipe.answers)
     unlabelled = [each for each in items.ids if each not in codes]
     if unlabelled:
         raise BadTable(
             f"{name} has no label for the item {unlabelled[0]!r} in the column {column!r}: label it, and keep its row, so "
             "that no lab scans an item that was looked at; where most have none, replical data order asks for a hundred"
         )
-    labels = np.array([codes[each] for each in items.ids], dtype=np.int64)
-    return PublicSample(items=items, labels=labels, column=column)
+    return PublicSample(items=items, labels=[codes[each] for each in items.ids], column=column)
 
 
 def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:

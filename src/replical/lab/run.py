@@ -97,8 +97,9 @@ def run(
         The lab's items: a `LabPool`, or a table that `read_pool` reads.
     labels
         A dict from the ids of items to their labels, or a pandas Series with the ids as its index; a function from an id to
-        its label; or anything with a method ``answer_open(session)``. From a dict or a function the label None says that
-        nobody can label the item. Where labels of items are missing that are asked for, the run waits for them.
+        its label, or from an id and an output to a score; or anything with a method ``answer_open(session)``. From a dict or
+        a function the label None says that nobody can label the item. Where labels of items are missing that are asked for,
+        the run waits for them.
     journal
         A `Journal`, its file, or the URL of a database: what keeps every label.
     id_column
@@ -343,7 +344,8 @@ class KnownAnswers:
                 f"labels of {next(iter(self.labels))!r}"
             )
         while known := [item for item in session.open if item in self.labels]:
-            answers = {item: label for item in known if (label := self.labels[item]) is not None}
+            said = {item: label for item in known if (label := self.labels[item]) is not None}
+            answers = {item: session.wanted(item, label) for item, label in said.items()}
             if answers:
                 session.answer_all(answers)
             else:
@@ -362,6 +364,10 @@ class OracleAnswers:
         """Ask until the run has ended; a label is in the journal before the next is asked for."""
         while session.open:
             item = session.open[0]
+            if outputs := session.outputs(item):
+                session.answer(item, {output: cast(Any, self.oracle)(item, output) for output in outputs[:1]})
+                self.progress(session)
+                continue
             label = self.oracle(item)
             if label is None:
                 session.skip(item)

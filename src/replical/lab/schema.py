@@ -30,7 +30,7 @@ PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
 SECTIONS = ("class", "labels", "pool", "prior", "handicap", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
 LEARNER = ("name", "plan", *(key for key in PARAMETERS if key != "shortlist"))  # which stands beside its order
-_LABELS = ("values", "weights", "abstain", "price")
+_LABELS = ("values", "weights", "abstain", "price")  # or loss, and what that needs
 POOL = ("group", "group_size", "group_weights", "population")
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
@@ -85,6 +85,9 @@ def _check_registration(content: Mapping[str, Any]) -> None:
 
 
 def _check_labels(section: Mapping[str, Any]) -> None:
+    if "loss" in section or "scores" in section:
+        _check_loss(section)
+        return
     for key in section:
         if key not in _LABELS:
             raise BadProtocol(f"[labels] has no key {key!r}{remedy(key) or _keys_words(_LABELS)}")
@@ -114,6 +117,14 @@ def _check_pool(section: Mapping[str, Any]) -> None:
         raise BadProtocol(
             "items that belong together have a column, and a group a largest size that is public: give group and group_size"
         )
+
+
+def _check_loss(section: Mapping[str, Any]) -> None:
+    """A loss takes the place of a list of labels; which numbers it needs, it says itself."""
+    kind = "scores" if "scores" in section else "loss"
+    for key in section if kind == "scores" else _LABELS:
+        if key in section and key != kind:
+            raise BadProtocol(f"[labels] has {kind}, in place of a list of labels: leave out {key}, or {kind}")
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:

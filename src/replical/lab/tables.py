@@ -8,7 +8,7 @@ Needs pyarrow: ``pip install 'replical[lab]'``.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from math import isnan
@@ -17,7 +17,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Indices, Items, Label
+from replical.classes.base import Indices, Items
+from replical.classes.grading import Answering, Said
+from replical.classes.outputs import OutputTable
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, check_room
 from replical.core.files import trusting_sizes, trusts_sizes
@@ -87,7 +89,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     wanted = (id_column, *recipe.columns)
     with open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
         reader = _PoolReader(table, recipe, id_column, name_of(source), progress or (lambda done, total: None))
-        items = reader.predictions() if recipe.predicts else reader.features()
+        items = reader.items()
     told = {} if recipe.group is None else read_groups(source, recipe.group, id_column=id_column)
     groups = tuple(told[each] for each in reader.ids) if told else ()
     found = reader.fingerprint(items, groups)
@@ -102,7 +104,30 @@ class _PoolReader:
         self.ids: tuple[str, ...] = ()
         self.rows: Indices  # in which row each of them stands
 
-    def predictions(self) -> Items:
+    def items(self) -> Items:
+        """What the class sees of the rows, in the order of their ids."""
+        if isinstance(self._recipe.C, OutputTable):
+            return self._outputs(self._recipe.C)
+        return self._predictions() if self._recipe.predicts else self._features()
+
+    def _outputs(self, C: OutputTable) -> Items:
+        """What the candidates say, numbered item by item."""
+        ids: list[str] = []
+
+        def rows() -> Iterator[tuple[int, tuple[Any, ...]]]:
+            for block in self._table.blocks([self._id, *self._recipe.columns], together=True):
+                ids.extend(ids_of(block.columns.pop(self._id), self._id, self._name, block.start))
+                check_room(len(ids), len(C), len(C.labels))
+                columns = [values_of(column, name, self._name) for name, column in block.columns.items()]
+                yield from enumerate(zip(*columns, strict=True), block.start)
+                if self._table.rows:
+                    self._progress(len(ids), 2 * self._table.rows)
+
+        numbered = C.number(rows(), lambda row, name: f"{self._name}: the output of {name!r} for the item {ids[row]!r}")
+        numbered.put_in_order(self._sort(ids))
+        return cast(Items, numbered)
+
+    def _predictions(self) -> Items:
         """What the candidates say, packed."""
         if self._table.rows is None:
             rows, order = self._read_by_rows()
@@ -151,7 +176,7 @@ class _PoolReader:
         labels, seen = self._recipe.C.labels, BlockIds(ids, block.start, self._name)
         return [codes_of(column, name, labels, seen) for name, column in block.columns.items()]
 
-    def features(self) -> Items:
+    def _features(self) -> Items:
         """What the class looks at, as numbers."""
         ids: list[str] = []
         parts: list[list[Column]] = []
@@ -187,10 +212,10 @@ class _PoolReader:
         return pool_fingerprint(self.ids, items, lambda done: self._progress(rows + done, 2 * rows), groups)
 
 
-def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
-    """Label codes by id, from a column of label values; rows without a label are left out."""
+def read_labels(source: Any, column: str, labels: Answering, *, id_column: str = "id") -> dict[str, Said]:
+    """Label codes by id, from a column of label values, or gold answers; rows without one are left out."""
     name = name_of(source)
-    codes: dict[str, int] = {}
+    codes: dict[str, Said] = {}
     with open_table(source, (id_column, column), texts=(id_column,), categories=(column,)) as table:
         for block in table.blocks([id_column, column], together=True):
             ids = ids_of(block.columns[id_column], id_column, name, block.start)

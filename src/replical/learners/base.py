@@ -20,6 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Label
+from replical.classes.grading import Said, loss_of
+from replical.classes.losses import Losses
 from replical.core.randomness import SharedRandomness
 from replical.core.text import count
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, ValueOutOfRange
@@ -105,13 +107,14 @@ class Course:
     """A conversation under way: what is asked now, and the books about what was asked before.
 
     `query` is what has to be labelled next, None when the run has ended; `asked` counts labels asked so far, those of
-    `query` included. With a `state` that an earlier course of the same learner on the same pool kept it goes on from
-    there; `ValueError` is raised if no such course keeps that.
+    `query` included, and `judged` scores where outputs are scored. With a `state` that an earlier course of the same
+    learner on the same pool kept it goes on from there; `ValueError` is raised if no such course keeps that.
     """
 
     def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness, state: State | None = None) -> None:
         learner.plan.check(pool)
-        self._plan, self._labels = learner.plan, len(pool.C.labels)
+        loss = loss_of(pool.C)
+        self._plan, self._labels = learner.plan, (len(pool.C.labels), None if loss is None else loss.unit)
         if state is not None and not isinstance(learner, Resumable):
             raise ValueError(f"{learner.plan.learner} keeps nothing")
         self._memory = Memory(state)
@@ -120,7 +123,8 @@ class Course:
         )
         self._rounds: list[Round] = []
         self._result: Result | None = None
-        self.asked = 0 if state is None else int(check_array(state.get("course", np.zeros(0)), (), np.int64))
+        kept = np.zeros(2, dtype=np.int64) if state is None else state.get("course", np.zeros(0))
+        self.asked, self.judged = check_array(kept, (2,), np.int64).tolist()
         self.query: Query | None = None
         self._advance(None)
 
@@ -130,7 +134,8 @@ class Course:
         state = None if self.query is None or self._memory.snapshot is None else self._memory.snapshot()
         if state is None or self.query is None:
             return None
-        return {**state, "course": np.array(self.asked - self.query.total, dtype=np.int64)}
+        before = [self.asked - self.query.total, self.judged - self.query.judgements]
+        return {**state, "course": np.array(before, dtype=np.int64)}
 
     @property
     def latest(self) -> Round | None:
@@ -146,7 +151,7 @@ class Course:
         """Answer the present query."""
         if self.query is None:
             raise BadLabel("the run has ended: nothing is asked")
-        self._advance(answers.check(self.query, self._labels))
+        self._advance(answers.check(self.query, *self._labels))
 
     def result(self) -> Result:
         """The result, with the books."""
@@ -166,7 +171,7 @@ class Course:
             self.query, self._result = None, stop.value
             return
         self._rounds.append(_round(self.query))
-        self.asked += self.query.total
+        self.asked, self.judged = self.asked + self.query.total, self.judged + self.query.judgements
         _check_budget(self._plan, self.asked)
 
 
@@ -215,10 +220,10 @@ class AskTell:
     def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
         check_copies(learner.plan, pool)
         self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
-        self._course, self._labels = self._begin(), pool.C.labels
+        self._course, self._pool = self._begin(), pool
         losses = getattr(learner.plan, "losses", None)  # nobody's label is what candidates say that abstain
-        self._allowed = self._labels if losses is None else self._labels[: losses.labels]
-        self._codes: dict[int, int] = {}
+        self._allowed = pool.C.labels[: losses.labels] if isinstance(losses, Losses) else pool.C.labels
+        self._codes: dict[int, Said] = {}
 
     @property
     def open(self) -> list[int]:
@@ -237,13 +242,11 @@ class AskTell:
             If the learner cannot go on with these labels.
         """
         wanted = set(self.open)
-        for row, label in labels.items():
+        for row in labels:
             if row not in wanted:
                 raise BadLabel(f"row {row} is not asked for now")
-            if isinstance(label, bool) or label not in self._allowed:
-                raise BadLabel(f"{label!r} for row {row} is none of {list(self._allowed)!r}")
         before = dict(self._codes)
-        self._codes |= {row: self._labels.index(label) for row, label in labels.items()}
+        self._codes |= {row: self._code(row, label) for row, label in labels.items()}
         try:
             self._advance()
         except ReplicalError:
@@ -251,10 +254,17 @@ class AskTell:
             self._advance()
             raise
 
+    def _code(self, row: int, label: Label) -> Said:
+        if (loss := loss_of(self._pool.C)) is not None:
+            return loss.read(label, f"the answer for row {row}")
+        if isinstance(label, bool) or label not in self._allowed:
+            raise BadLabel(f"{label!r} for row {row} is none of {list(self._allowed)!r}")
+        return self._allowed.index(label)
+
     def _advance(self) -> None:
         while (query := self._course.query) is not None and not self.open:
-            codes = np.array([self._codes[row] for row in query.items.tolist()], dtype=np.uint16)
-            self._course.tell(Answers.unanimous(query, codes, len(self._labels)))
+            said = [self._codes[row] for row in query.items.tolist()]
+            self._course.tell(Answers.told(query, said, self._pool.C, self._pool.items))
 
     @property
     def result(self) -> Result:

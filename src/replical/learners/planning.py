@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import HypothesisClass, class_size, is_listed
+from replical.classes.grading import Gold, loss_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals
@@ -44,7 +45,7 @@ def plan(
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
-    losses: Losses | None = None,
+    losses: Losses | Gold | None = None,
     groups: Groups | None = None,
     table: bool = False,
     handicaps: Handicaps | None = None,
@@ -146,6 +147,7 @@ def plan(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
         ) from error
     made = replace(draft, name=name).under(prior, budget)
+    losses = loss_of(C) if losses is None else losses
     if losses is not None:
         made = replace(_with_losses(made, C, losses, record), losses=losses)
     if groups is not None:
@@ -172,14 +174,18 @@ def _check_shortlist(made: HandicapPlan, shortlist: int) -> None:
         raise ValueOutOfRange(f"a shortlist of {shortlist} is longer than the class of {made.n}: give a shorter one")
 
 
-def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> HandicapPlan:
+def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses | Gold, record: Record) -> HandicapPlan:
     """A plan that can be for losses other than errors."""
     if not record.weighs or not isinstance(made, HandicapPlan):
         raise BadSpec(
-            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner handicap"
+            f"{record.id} counts errors, all alike: leave out weights, abstaining and losses, or take the learner handicap"
         )
     if made.noiseless:
-        raise BadSpec("nu = 0 is about errors, all alike: leave out nu, or weights and abstaining")
+        raise BadSpec("nu = 0 is about errors, all alike: leave out nu, or weights, abstaining and losses")
+    if isinstance(losses, Gold) or loss_of(C) is not None:
+        if losses != loss_of(C):
+            raise BadSpec(f"the class compares outputs by {loss_of(C)!r:.80}, and the losses are {losses!r:.80}")
+        return made
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
         says = losses.labels + losses.abstains
         raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
@@ -193,6 +199,8 @@ def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
     if not isinstance(made, HandicapPlan) or made.noiseless:
         what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
         raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")
+    if made.fine:
+        raise BadSpec("losses of outputs are for items that come alone: leave out the group, or the loss")
     return made
 
 
@@ -203,6 +211,8 @@ def _with_table(made: Plan) -> HandicapPlan:
             f"a table that is the population is for handicap alone, without nu, batch and groups, got {made.learner}: leave "
             "them out"
         )
+    if made.fine:
+        raise BadSpec("a table that is the population has labels, and no loss of outputs: leave out one of them")
     return made
 
 

@@ -5,16 +5,17 @@ Numbers of labels may be of any size where a distribution is known: so may the b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import HypothesisClass, encode
+from replical.classes.base import HypothesisClass, Items, encode
+from replical.classes.grading import loss_of
 from replical.errors import BadLabel, ValueOutOfRange
 
 Indices = NDArray[np.int64]
@@ -48,6 +49,8 @@ class Query:
     sizes, owners
         Where items come in groups: how many items each group has that was looked at, and in which of these every item to
         label is.
+    outputs
+        Where outputs are scored: for each item the codes of those that need a score.
 
     Examples
     --------
@@ -65,11 +68,17 @@ class Query:
     unlabelled: Indices = field(default_factory=lambda: _NONE)
     sizes: Indices | None = None
     owners: Indices = field(default_factory=lambda: _NONE)
+    outputs: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def total(self) -> int:
         """How many labels this asks for."""
         return total(self.counts)
+
+    @cached_property
+    def judgements(self) -> int:
+        """The same, where outputs are scored a label for each of them."""
+        return sum(map(len, self.outputs)) if self.outputs else self.total
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,6 +91,9 @@ class Answers:
         The items that were asked.
     counts
         How often each label code (column) came back for each item (row).
+    losses
+        Where the class compares outputs: what each output code (column) loses on each item (row), in whole parts of 1/q;
+        `counts` then has one column.
 
     Examples
     --------
@@ -92,6 +104,7 @@ class Answers:
 
     items: Indices
     counts: Counts
+    losses: NDArray[np.int64] | None = None
 
     @classmethod
     def unanimous(cls, query: Query, codes: NDArray[np.uint16], labels: int) -> Answers:
@@ -115,15 +128,51 @@ class Answers:
         counts[np.arange(len(query.items)), codes] = query.counts
         return cls(items=query.items, counts=counts)
 
-    def check(self, query: Query, labels: int) -> Answers:
-        """Refuse answers that do not belong to `query`, with so many `labels` in the label set; these, if they do.
+    @classmethod
+    def graded(cls, query: Query, rows: Sequence[Sequence[int]], outputs: int) -> Answers:
+        """Answers to `query` with `rows` of what each output of an item loses; an item has so many `outputs` at most."""
+        losses = np.zeros((len(rows), outputs), dtype=np.int64)
+        for place, row in enumerate(rows):
+            losses[place, : len(row)] = row
+        return cls(items=query.items, counts=query.counts[:, None], losses=losses)
+
+    @classmethod
+    def told(cls, query: Query, said: Sequence[Any], C: HypothesisClass, items: Items) -> Answers:
+        """Answers to `query` from what was `said` of its items, by the class `C` and the `items` of the pool.
 
         Raises
         ------
         BadLabel
-            If the items are others, or one is not answered as often as it was asked.
+            If an output that needs a score has none.
+        """
+        loss = loss_of(C)
+        if loss is None:
+            return cls.unanimous(query, np.array(said, dtype=np.uint16), len(C.labels))
+        outputs = cast(Any, items).outputs
+        for item, answer, wanted in zip(query.items.tolist(), said, query.outputs, strict=False):
+            if missing := [outputs[item][code] for code in wanted if outputs[item][code] not in answer]:
+                raise BadLabel(f"the output {missing[0]!r:.60} of the item {item} has no score")
+        rows = [loss.row(answer, outputs[item]) for item, answer in zip(query.items.tolist(), said, strict=True)]
+        return cls.graded(query, rows, len(C.labels))
+
+    def check(self, query: Query, labels: int, unit: int | None = None) -> Answers:
+        """Refuse answers that do not belong to `query`, with so many `labels` in the label set; these, if they do.
+
+        Where outputs are compared, so many are possible, and losses are whole parts of 1/`unit`.
+
+        Raises
+        ------
+        BadLabel
+            If the items are others, one is not answered as often as it was asked, or a loss is none.
         """
         same = self.items is query.items or np.array_equal(self.items, query.items)
+        if (unit is None) != (self.losses is None):
+            raise BadLabel("the answers are labels where losses are wanted, or the other way round")
+        if unit is not None and self.losses is not None:
+            fits = self.losses.shape == (len(query.items), labels)
+            if not fits or self.losses.min(initial=0) < 0 or self.losses.max(initial=0) > unit:
+                raise BadLabel(f"a loss is a whole number from 0 to {unit}, one for each output of an item")
+            labels = 1
         if self.counts.shape != (len(query.items), labels) or not same:
             raise BadLabel(f"the answers do not match the {len(query.items)} items asked for")
         if (self.counts.sum(axis=1) != query.counts).any() or self.counts.min(initial=0) < 0:
@@ -220,6 +269,46 @@ class Labels(Protocol):
     def answer(self, query: Query) -> Answers:
         """Label every item of `query` as often as it is asked; what came back is counted in `Answers`."""
         ...
+
+
+class KnownGold:
+    """A column of gold answers, or of scores for all outputs, one an item of a pool.
+
+    Parameters
+    ----------
+    pool
+        A pool of an `OutputTable`.
+    column
+        The answers, in the order of its items.
+
+    Raises
+    ------
+    BadLabel
+        If an answer is none, or there is not one for each item.
+
+    Examples
+    --------
+    >>> from replical import Gold, OutputTable, Pool, PrivateRandomness
+    >>> C = OutputTable(["a", "b"], loss=Gold.of("absolute", clip=10))
+    >>> pool = Pool(C, [[1, 3], [5, 5]], PrivateRandomness.simulated("doctest"))
+    >>> query = Query(items=np.array([0]), counts=np.array([1]), scanned=1, disagreement=(1, 2), survivors=2)
+    >>> KnownGold(pool, [2.5, 5]).answer(query).losses.tolist()
+    [[150, 50]]
+    """
+
+    def __init__(self, pool: Any, column: Sequence[Any]) -> None:
+        loss = loss_of(pool.C)
+        if loss is None:
+            raise BadLabel("gold answers are for a class of outputs, OutputTable: take KnownLabels for labels")
+        self._C, self._items = pool.C, pool.items
+        answers = column.tolist() if isinstance(column, np.ndarray) else list(column)
+        if len(answers) != len(pool.items):
+            raise BadLabel(f"{len(answers)} answers were given for {len(pool.items)} items: one an item is needed")
+        self._answers = [loss.read(each, f"the answer of item {place}") for place, each in enumerate(answers)]
+
+    def answer(self, query: Query) -> Answers:
+        """What every output of the items of `query` loses."""
+        return Answers.told(query, [self._answers[item] for item in query.items.tolist()], self._C, self._items)
 
 
 class KnownLabels:

@@ -66,7 +66,7 @@ def fit_candidates(
 def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Features and label codes of the public rows."""
     ids, X = read_features(source, family.features, id_column=id_column)
-    name, codes = name_of(source), dict[str, int]()
+    name, codes = name_of(source), dict[str, Any]()
     with open_table(source, (id_column, family.label), texts=(id_column,), categories=(family.label,)) as table:
         for block in table.blocks([id_column, family.label], together=True):
             some = ids_of(block.columns[id_column], id_column, name, block.start)

@@ -170,7 +170,7 @@ def forecast(
     certain = record.setting == "realizable" or (record.infers and options.get("nu") == 0)
     makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
     if options.get("losses") is not None:
-        raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
+        raise PlanMismatch("forecasts count errors, all alike, and the protocol counts losses")
     if options.get("table"):
         raise PlanMismatch("forecasts suppose that items are independent draws, and here the table is the population")
     published = published or plan(learner, pool.C, pool="finite", **options)

@@ -14,6 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from replical.classes.base import size_of
+from replical.classes.grading import Scores
 from replical.core.ranges import indices_of, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, ReplicalError
@@ -231,12 +232,16 @@ def check_summary(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Do labels, skips and rounds add up, within pool and budget?"""
-    labels, rounds, items = body["labels"], body["rounds"], body["pool"]["items"]
+    labels, rounds, items, C = body["labels"], body["rounds"], body["pool"]["items"], protocol.recipe.C
     asked = sum(each["drawn"] for each in rounds)
     if labels["asked"] != asked:
         return f"{count(labels['asked'], 'label was', 'labels were')} asked, the rounds ask for {asked}"
     if labels["asked"] > labels["answered"]:
         return f"{count(labels['asked'], 'label was', 'labels were')} asked, and only {labels['answered']} answered"
+    if ("judgements" in labels) != isinstance(protocol.answers, Scores):
+        return "judgements are told where outputs are scored, and nowhere else"
+    if "judgements" in labels and not 2 * asked <= labels["judgements"] <= asked * size_of(C):
+        return "every item that was asked has at least two scores, and at most one for each candidate"
     if labels["answered"] + labels["skipped"] > items:
         answered = count(labels["answered"], "item was", "items were")
         return f"{answered} answered and {labels['skipped']} skipped, and there are {items}"
@@ -249,7 +254,8 @@ def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     error = body.get("answer_error")
     if "budget" in labels and not protocol.plan.may_spend:
         return f"{protocol.plan.learner} asks for as many labels as its plan says, and a budget of the lab's is told"
-    spent = asked - (0 if error is None else error["labels"])  # measuring the error is no part of the budget
+    spent = labels.get("judgements", asked)
+    spent -= 0 if error is None else error["labels"]  # measuring the error is no part of the budget
     for most in (protocol.plan.max_labels, labels.get("budget")):
         if most is not None and spent > most:
             return f"more labels than the budget of {most}"

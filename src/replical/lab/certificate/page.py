@@ -8,6 +8,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from replical.classes.grading import Gold, answering
 from replical.classes.losses import Losses
 from replical.core import text
 from replical.core.text import count
@@ -70,13 +71,13 @@ def page(certificate: Mapping[str, Any]) -> str:
         "this certificate": certificate["digest"],
         **({"signed with the key": certificate["signature"]["key"]} if "signature" in certificate else {}),
     }
-    labels = map(str, protocol["labels"]["values"])
+    labels = protocol["labels"].get("values", ["any answer"])
     style = text.stylesheet(text.COMMON, text.READING) + _own_style()
     sections = {
         "The run": _table(facts),
         "What the promise needs": _conditions(body),
         "Fingerprints": _table(prints, code=True),
-        "Protocol": _table({"shared string": protocol["seed"], "labels": ", ".join(labels)}, code=True)
+        "Protocol": _table({"shared string": protocol["seed"], "labels": ", ".join(map(str, labels))}, code=True)
         + _costs(protocol["labels"])
         + "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p>",
     }
@@ -108,10 +109,9 @@ def _conditions(body: Mapping[str, Any]) -> str:
 
 def _costs(labels: Mapping[str, Any]) -> str:
     """What predictions cost, where errors are not all alike."""
-    losses = Losses.of(labels["values"], **{key: value for key, value in labels.items() if key != "values"})
-    if losses is None:
-        return ""
-    return f"<p>{escape(losses.words(labels['values']))}</p>"
+    answers, rest = answering(labels), {key: value for key, value in labels.items() if key != "values"}
+    losses = answers if isinstance(answers, Gold) else Losses.of(answers, **rest)
+    return "" if losses is None else f"<p>{escape(losses.words(labels.get('values', ())))}</p>"
 
 
 def _labels_asked(body: Mapping[str, Any]) -> str:

@@ -107,6 +107,7 @@ class Labels(Struct, forbid_unknown_fields=True):
     skipped: Count
     corrected: Count
     budget: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    judgements: Count | UnsetType = UNSET
 
 
 class Transcript(Struct, forbid_unknown_fields=True):

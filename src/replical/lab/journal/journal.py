@@ -28,6 +28,7 @@ from json.encoder import encode_basestring as spelled
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
+from replical.classes.grading import Said
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
 from replical.lab.journal.database import Database, Fence, make_private
@@ -46,7 +47,8 @@ class Event(NamedTuple):
         created, part, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or
         done.
     item, label, annotator
-        What it is about, the position of the label in the protocol's label set, and who said so.
+        What it is about, the position of the label in the protocol's label set, and who said so. A gold answer, and
+        scores of outputs, stand in the detail.
     detail
         Whatever else belongs to this kind.
     seq, at
@@ -60,6 +62,18 @@ class Event(NamedTuple):
     detail: Mapping[str, Any] | None = None
     seq: int = 0
     at: str = ""
+
+    @property
+    def said(self) -> Said | None:
+        """What it says of its item: the code of a label; or a gold answer or scores, which stand in the detail."""
+        return self.label if self.detail is None else self.detail.get("answer")
+
+
+def saying(kind: str, item: str, said: Said | None, annotator: str | None) -> Event:
+    """An event of this kind in which an annotator says something of an item; None for who cannot say."""
+    if said is None or isinstance(said, int):
+        return Event(kind=kind, item=item, label=said, annotator=annotator)
+    return Event(kind=kind, item=item, annotator=annotator, detail={"answer": said})
 
 
 class Journal:
@@ -304,8 +318,10 @@ class Journal:
         values: list[Any] = (self.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
         return values
 
-    def label(self, code: int) -> Any:
-        """The label with this `code` as the protocol spells it, also one that a damaged event tells."""
+    def label(self, code: Said) -> Any:
+        """The label with this `code` as the protocol spells it, also one that a damaged event tells; or a gold answer."""
+        if not isinstance(code, int):
+            return code if isinstance(code, str) else json.dumps(code, ensure_ascii=False)
         return self._labels[code] if 0 <= code < len(self._labels) else f"label {code}"
 
     def export(self, file: TextIO) -> None:
@@ -315,7 +331,7 @@ class Journal:
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
-            label = "" if event.label is None else self.label(event.label)
+            label = "" if event.said is None else self.label(event.said)
             writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
 
     def _refuse_others(self) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TextIO
 
+from replical.classes.grading import Said
 from replical.core.text import two_figures
-from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal, saying
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
 CHANGES = frozenset(("skip", "undo", "correction", "measure", "budget"))  # events that change what was said before
@@ -21,11 +22,11 @@ VOTE = "vote"  # who gave a label that several people decided on
 class Ledger:
     """What a journal says of the items: labels by item, skipped items, and how often each thing happened."""
 
-    labels: dict[str, int] = field(default_factory=dict)
+    labels: dict[str, Said] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     sources: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
     asked: set[str] = field(default_factory=set)
-    votes: dict[str, dict[str, int]] = field(default_factory=dict)
+    votes: dict[str, dict[str, Said]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
@@ -98,11 +99,17 @@ class Ledger:
         elif event.kind == "undo":
             self._take_back(item, event.annotator)
         elif event.kind == "vote":
-            code = CANNOT_SAY if event.label is None else event.label
+            code = CANNOT_SAY if event.said is None else event.said
             self.votes.setdefault(item, {})[event.annotator or ""] = code
-        elif event.label is not None and (event.kind == "correction" or item not in self.labels):
-            self.corrected += event.kind == "correction"
-            self.labels[item] = event.label
+        elif event.said is not None:
+            before, corrects = self.labels.get(item), event.kind == "correction"
+            if isinstance(before, Mapping) and isinstance(event.said, Mapping):  # of each output the first score counts
+                self.labels[item] = {**before, **event.said} if corrects else {**event.said, **before}
+            elif before is None or corrects:
+                self.labels[item] = event.said
+            else:
+                return
+            self.corrected += corrects
             self.skipped.discard(item)
             self.sources[item] = event
 
@@ -148,26 +155,26 @@ class Ledger:
         """What the run has asked for last and nobody has answered."""
         return [item for item in self.announced if item not in self.labels and item not in self.skipped]
 
-    def decision(self, item: str, annotator: str, code: int, needed: int) -> int | None:
+    def decision(self, item: str, annotator: str, code: Said, needed: int) -> Said | None:
         """The commonest vote on an item if this annotator votes so; None while it is tied or too few have voted."""
         tally = Counter((self.votes.get(item, {}) | {annotator: code}).values())
         first, *rest = tally.most_common(2)
         return first[0] if tally.total() >= needed and (not rest or first[1] > rest[0][1]) else None
 
-    def ballot(self, item: str, code: int | None, annotator: str, needed: int) -> list[Event]:
+    def ballot(self, item: str, code: Said | None, annotator: str, needed: int) -> list[Event]:
         """What is written when somebody votes, None for who cannot say: the vote, together with what it decides."""
-        events = [Event(kind="vote", item=item, label=code, annotator=annotator)]
+        events = [saying("vote", item, code, annotator)]
         decided = self.decision(item, annotator, CANNOT_SAY if code is None else code, needed)
         if decided == CANNOT_SAY:
             events.append(Event(kind="skip", item=item, annotator=VOTE))
         elif decided is not None:
-            events.append(Event(kind="answer", item=item, label=decided, annotator=VOTE))
+            events.append(saying("answer", item, decided, VOTE))
         return events
 
     def agreement(self) -> dict[str, float | int | None]:
         """How often two people who voted on one item said the same, and beyond what chance would give (Scott's pi)."""
         pairs: Counter[bool] = Counter()
-        codes: Counter[int] = Counter()
+        codes: Counter[Said] = Counter()
         for votes in self.votes.values():
             for one, two in combinations(votes.values(), 2):
                 pairs[one == two] += 1

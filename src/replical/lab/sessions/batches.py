@@ -19,9 +19,10 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from replical.classes.base import Label
+from replical.classes.grading import Answering, Said
 from replical.core.files import read_bytes, read_csv, write_whole
 from replical.errors import BadLabel, BadTable
-from replical.lab.columns import label_code
+from replical.lab.columns import said_code
 
 SKIP = "?"  # what an annotator writes who cannot say
 _SEPARATORS = (",", ";", "\t")  # a spreadsheet writes semicolons where the comma is the decimal point
@@ -40,7 +41,7 @@ class Reply:
     """What came back for one item: a label code, or None for "cannot say"."""
 
     item: str
-    code: int | None
+    code: Said | None
     annotator: str | None = None
 
 
@@ -128,7 +129,7 @@ def _choice(label: str) -> str:
     return f"    <Choice value={quoteattr(label)}{literal}/>\n"
 
 
-def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
+def read_batch(path: Path, labels: Answering) -> list[Reply]:
     """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
     text = _text(path, "answers")
     replies = (
@@ -176,24 +177,24 @@ def _header_line(text: str, separator: str) -> list[str]:
         return []
 
 
-def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
+def _from_csv(path: Path, text: str, labels: Answering) -> list[Reply]:
     replies = []
     for row in _rows(path, text):
         item, value = _unescape_formula(row["id"]), row["label"]
         if not item:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():
-            value = value if value in labels else value.strip()
+            value = value if isinstance(labels, tuple) and value in labels else value.strip()
             replies.append(_reply(item, value, labels, path, row.get("annotator") or None))
     return replies
 
 
-def _reply(item: str, value: str, labels: tuple[Label, ...], path: Path, annotator: str | None) -> Reply:
-    code = None if value == SKIP else label_code(value, labels, f"the label of the item {item!r} in {path}")
+def _reply(item: str, value: str, labels: Answering, path: Path, annotator: str | None) -> Reply:
+    code = None if value == SKIP else said_code(value, labels, f"the label of the item {item!r} in {path}")
     return Reply(item=item, code=code, annotator=annotator)
 
 
-def _from_label_studio(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
+def _from_label_studio(path: Path, text: str, labels: Answering) -> list[Reply]:
     """Its export as JSON or JSON-MIN. An item that one person skipped and another labelled is labelled."""
     try:
         tasks = json.loads(text)
@@ -208,7 +209,7 @@ def _from_label_studio(path: Path, text: str, labels: tuple[Label, ...]) -> list
     return [reply for reply in replies if reply.code is not None or reply.item not in labelled]
 
 
-def _task(task: dict[str, Any], number: int, labels: tuple[Label, ...], path: Path) -> list[Reply]:
+def _task(task: dict[str, Any], number: int, labels: Answering, path: Path) -> list[Reply]:
     """JSON: a task, with its data and a list of annotations. JSON-MIN: data and one annotation, all in one."""
     whole = "data" in task
     data = task["data"] if whole else task
@@ -230,7 +231,7 @@ def _task(task: dict[str, Any], number: int, labels: tuple[Label, ...], path: Pa
     return [_annotation(annotation, str(item), labels, path) for annotation in annotations]
 
 
-def _annotation(annotation: Any, item: str, labels: tuple[Label, ...], path: Path) -> Reply:
+def _annotation(annotation: Any, item: str, labels: Answering, path: Path) -> Reply:
     """One person's answer; a cancelled annotation is a skip, and what other controls than `label` say does not count."""
     if not isinstance(annotation, dict):
         raise BadTable(f"{path}: an annotation of the item {item!r} is damaged: export it again")

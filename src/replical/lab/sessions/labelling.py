@@ -14,7 +14,8 @@ from statistics import median
 from typing import Any, Protocol
 
 from replical.classes.base import Label
-from replical.errors import BadJournal, BadLabel, ValueOutOfRange
+from replical.classes.grading import answering
+from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.reservations import ReservationBook, Reservations
@@ -245,7 +246,12 @@ class RemoteRun:
         if created is None:
             raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
         self.journal = journal
-        self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
+        answers = answering(created["protocol"]["labels"])
+        if not isinstance(answers, tuple):
+            raise BadUsage(
+                "the page has a button for each label, and answers to this run are free: take --ask terminal or --ask file"
+            )
+        self.labels: tuple[Label, ...] = answers
         # the protocol's budget is for its own runs
         self.budget: int | None = None if "confirms" in created else created["protocol"]["learner"].get("max_labels")
         self.ledger = Ledger()

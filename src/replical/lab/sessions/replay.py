@@ -7,11 +7,13 @@ whatever happened between two labels, the same journal gives the same result to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from replical.classes.grading import Gold
+from replical.core.canonical import canonical, digest_of
 from replical.core.memory import without_garbage_collection
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, ReplicalError
@@ -46,7 +48,6 @@ class Replay:
         self._protocol, self._lab, self._journal = protocol, lab, journal
         self._secret, self._learner, self._given = secret, learner, budgets
         self.places = {each: number for number, each in enumerate(lab.ids)}
-        self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
         self.ledger = Ledger()
         self.private = b""  # the seed of the lab's private randomness, once the journal has been heard
         self._heard = 0  # the last event that was heard
@@ -72,8 +73,23 @@ class Replay:
 
     def open(self, query: Query) -> list[str]:
         """Ids of the items of a `query` that have no label yet."""
-        ids = self._lab.ids
-        return [ids[item] for item in query.items.tolist() if ids[item] not in self.ledger.labels]
+        ids, labels = self._lab.ids, self.ledger.labels
+        return [
+            ids[item] for item in query.items.tolist() if ids[item] not in labels or self.unscored(ids[item], query)
+        ]
+
+    def unscored(self, item: str, query: Query) -> list[str]:
+        """Where outputs are scored: those of an item of the `query` without a score, in an order of this lab's own."""
+        if not query.outputs:
+            return []
+        codes = query.outputs[query.items.tolist().index(self.places[item])]
+        outputs, scored = cast(Any, self._lab.items).outputs[self.places[item]], self.ledger.labels.get(item)
+        known = scored if isinstance(scored, Mapping) else {}
+        return self.shuffle(item, [outputs[code] for code in codes if outputs[code] not in known])
+
+    def shuffle(self, item: str, outputs: Iterable[str]) -> list[str]:
+        """Outputs of an item in an order of this lab's own."""
+        return sorted(outputs, key=lambda output: digest_of(self.private + canonical([item, output]).encode()))
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
         """The lab's items in private order, where the items `skipped` cannot be labelled."""
@@ -106,7 +122,7 @@ class Replay:
     def _hear(self) -> None:
         ledger = self.ledger
         for event, _ in self._journal.news(self._heard):
-            if event.label is not None or event.item not in self.places:
+            if event.said is not None or event.item not in self.places:
                 self._check(event)
             if event.kind in CHANGES or event.item in ledger.skipped:
                 self._course = None  # what was said before has changed
@@ -117,7 +133,12 @@ class Replay:
         where = f"event {event.seq} of {self._journal.where}"
         if event.item is not None and event.item not in self.places:
             raise BadJournal(f"{where} is about {event.item!r}, which is not in the pool")
-        if event.label is not None and not 0 <= event.label < self._codes:
+        answers, said = self._protocol.answers, event.said
+        if isinstance(answers, Gold):
+            known = said is None or answers.reads(said)
+        else:
+            known = said is None or (isinstance(said, int) and 0 <= said < len(answers))
+        if not known:
             raise BadJournal(f"{where} has a label that the protocol does not have")
 
     def _draw(self) -> None:
@@ -126,8 +147,8 @@ class Replay:
         self.private = seed_of(self._secret, self.ledger.beacon)
 
     def _answers(self, query: Query) -> Answers:
-        codes = np.array([self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
-        return Answers.unanimous(query, codes, self._kinds)
+        said = [self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()]
+        return Answers.told(query, said, self._lab.recipe.C, self._lab.items)
 
 
 class Budgets(NamedTuple):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NotRequired, TypedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NotRequired, TypedDict, cast
 
 from replical.classes.base import Label
+from replical.classes.grading import Said, Scores
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.journal.binding import bind, name_events
-from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal, saying
 from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
@@ -21,13 +22,17 @@ from replical.pools.query import Query
 
 
 class LabelCounts(TypedDict):
-    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so."""
+    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so.
+
+    Where outputs are scored these are items, and `judgements` counts scores.
+    """
 
     asked: int
     answered: int
     skipped: int
     corrected: int
     budget: NotRequired[int]
+    judgements: NotRequired[int]
 
 
 class Session:
@@ -109,7 +114,8 @@ class Session:
         self._check_conclusion(query)
         if query is None:
             return
-        if self.journal.writable and self.open != self.ledger.open_items:
+        unanswered = {*self.ledger.open_items, *self.open}  # of some, outputs are scored and others are not
+        if self.journal.writable and self.open != [each for each in self.ledger.announced if each in unanswered]:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
@@ -149,6 +155,33 @@ class Session:
         query = self.course.query
         return [] if query is None else self.replay.open(query)
 
+    def outputs(self, item: str) -> list[str]:
+        """Of an open `item` the outputs that need a score, in a private order; none where outputs are not scored."""
+        query = self.course.query
+        return [] if query is None else self.replay.unscored(item, query)
+
+    def wanted(self, item: str, said: Said) -> Said:
+        """Of what is `said` of an open `item`, what is asked for: where outputs are scored, scores of those that need one.
+
+        Raises
+        ------
+        BadLabel
+            If one of them lacks.
+        """
+        scores = self.protocol.code(item, said)
+        if not isinstance(scores, Mapping):
+            return said
+        outputs = self.outputs(item)
+        if missing := [output for output in outputs if output not in scores]:
+            raise BadLabel(
+                f"the output {missing[0]!r:.60} of the item {item!r} has no score: give every different output one"
+            )
+        return {output: scores[output] for output in outputs}
+
+    def pair(self, item: str) -> list[str]:
+        """All outputs of an `item`, in a private order."""
+        return self.replay.shuffle(item, cast(Any, self.lab.items).outputs[self.replay.places[item]])
+
     @property
     def ended(self) -> bool:
         """Has the run ended?"""
@@ -179,12 +212,14 @@ class Session:
             "skipped": len(skipped),
             "corrected": self.ledger.corrected,
         }
+        if isinstance(self.protocol.answers, Scores):
+            counts["judgements"] = self.course.judged
         if self.replay.budgets.choose is not None:
             counts["budget"] = self.replay.budgets.choose
         return counts
 
     @property
-    def used_labels(self) -> tuple[dict[str, int], set[str]]:
+    def used_labels(self) -> tuple[dict[str, Said], set[str]]:
         """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
         ledger, reach = self.ledger, self.result.items_scanned if self.ended else None
         if reach is None:
@@ -256,7 +291,7 @@ class Session:
         """
         self._record(name_events(self.protocol, self.journal, self.ledger, name))
 
-    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+    def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
 
         Raises
@@ -266,7 +301,7 @@ class Session:
         """
         self.answer_all({item: label}, annotator=annotator)
 
-    def answer_all(self, labels: dict[str, Label], *, annotator: str | None = None) -> None:
+    def answer_all(self, labels: Mapping[str, Said], *, annotator: str | None = None) -> None:
         """Give open items their `labels`, by id, all or none; `annotator` gave them.
 
         Raises
@@ -279,7 +314,7 @@ class Session:
             if item not in wanted:
                 raise BadLabel(f"the item {item!r} is not asked for now; open are {', '.join(self.open[:5]) or 'none'}")
         events = [
-            Event(kind="answer", item=item, label=self._code(item, label), annotator=annotator or self._annotator)
+            saying("answer", item, self.protocol.code(item, label), annotator or self._annotator)
             for item, label in labels.items()
         ]
         self._record(events)
@@ -294,9 +329,11 @@ class Session:
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
+        if item in self.ledger.labels:
+            raise BadLabel(f"outputs of the item {item!r} are scored: an item is skipped before its outputs are seen")
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
-    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+    def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
         """One of several opinions on an open item. The commonest counts, once there are enough.
 
         Parameters
@@ -317,7 +354,7 @@ class Session:
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
-        code = None if label is None else self._code(item, label)
+        code = None if label is None else self.protocol.code(item, label)
         self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
@@ -334,7 +371,7 @@ class Session:
             raise BadLabel(f"there is nothing to take back about the item {item!r}")
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
-    def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+    def correct(self, item: str, label: Said, *, annotator: str | None = None) -> None:
         """Give an `item` that was answered another `label`, from `annotator`; the run is replayed with it.
 
         Raises
@@ -344,10 +381,10 @@ class Session:
         """
         if item not in self.ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
-        code = self._code(item, label)
+        code = self.protocol.code(item, label)
         if code == self.ledger.labels[item]:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
-        self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
+        self._record([saying("correction", item, code, annotator or self._annotator)])
 
     def finish(self) -> None:
         """The run has ended: what it came to is recorded once."""
@@ -358,14 +395,9 @@ class Session:
                 detail["outcome"] = result.conclusion
             self._record([Event(kind="done", detail=detail)])
 
-    def _code(self, item: str, label: Label) -> int:
-        if isinstance(label, bool) or label not in self.protocol.labels:
-            raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
-        return self.protocol.labels.index(label)
 
-
-def transcript(session: Session) -> list[list[str | int]]:
+def transcript(session: Session) -> list[list[Any]]:
     """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
     labels, skipped = session.used_labels
-    entries: list[list[str | int]] = [[item, labels[item]] for item in sorted(labels)]
+    entries: list[list[Any]] = [[item, labels[item]] for item in sorted(labels)]
     return entries + [[item, "skipped"] for item in sorted(skipped)]

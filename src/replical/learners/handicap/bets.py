@@ -6,7 +6,7 @@ one part in a million from what it should be, and a member leaves only beyond th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 
@@ -16,17 +16,20 @@ from numpy.typing import NDArray
 from replical.bounds.betting import Bets as FixedBets
 from replical.bounds.betting import accepting
 from replical.classes.base import Indices
+from replical.classes.grading import Gold, Scores
 from replical.classes.losses import Losses
 from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.pools.groups import SINGLE, Groups
 from replical.pools.query import Answers, Query
+from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
+_FEW_VALUES = 100  # of Z, up to which bets are made for all of them and kept
 _AT_ONCE = 2**14  # members whose bets are settled together: so many stay in the cache
 
 
@@ -55,13 +58,15 @@ class Observation:
     owners: Indices | None = None
 
     @classmethod
-    def of(cls, query: Query, answers: Answers | None, losses: Losses | None) -> Observation:
+    def of(cls, query: Query, answers: Answers | None, losses: Losses | Gold | None) -> Observation:
         """What was answered; what nobody can label tells nobody apart."""
         none = query.items[:0]
         if answers is None:
             return cls(scanned=query.scanned, items=none, answers=none, unknown=none, sizes=query.sizes, owners=none)
+        if answers.losses is not None:
+            return cls(scanned=query.scanned, items=answers.items, answers=answers.losses, unknown=none)
         told = np.argmax(answers.counts, axis=1)
-        if losses is not None:
+        if isinstance(losses, Losses):
             told = np.array([losses.row(code) for code in told.tolist()], dtype=np.int64)
         return cls(
             scanned=query.scanned,
@@ -71,6 +76,25 @@ class Observation:
             sizes=query.sizes,
             owners=query.owners,
         )
+
+
+def next_query(
+    blocks: Blocks, S: VersionSpace, plan: BettingPlan, judged: int, V: VersionSpace | None = None
+) -> Query | None:
+    """The next block, of which outputs that members of S have are scored, if any are; None where pool or budget end.
+
+    A budget that ends inside a block ends before it: nobody bets on what was not asked.
+    """
+    place = blocks.place
+    query = blocks.next(S, plan.opens(judged), idle=plan.integer("idle"), V=V, room=plan.room(judged))
+    if isinstance(plan.losses, Scores):
+        said = (np.unique(S.predictions.codes_of_item(item, S.indices)).tolist() for item in query.items.tolist())
+        query = replace(query, outputs=tuple(map(tuple, said)))
+    if query.scanned and plan.affords(judged, query):
+        return query
+    if place is not None:
+        blocks.go_to(place)
+    return None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -275,7 +299,12 @@ class Accounts:
 
     def reach(self, x: Decimal, enough: Decimal) -> Mask:
         """Whose bet that the difference has a mean below x holds `enough`."""
-        return _fixed_bets(x, self._plan.values, self._plan.weights).reach(self.counts, enough)
+        values, weights, counts = self._plan.values, self._plan.weights, self.counts
+        if len(counts) <= _FEW_VALUES:
+            return _fixed_bets(x, values, weights).reach(counts, enough)
+        came = np.flatnonzero(counts.any(axis=1))  # of a fine grid few differences ever do
+        values, weights = (tuple(each[place] for place in came.tolist()) for each in (values, weights))
+        return accepting(x, STAKES, values, weights).reach(counts[came], enough)
 
 
 @cache

@@ -54,11 +54,12 @@ _STEP = 1 / DIGITS
 _ROOM = 1e-5  # by which wealth in doubles and in logarithms may differ
 
 
-class Part(Struct, forbid_unknown_fields=True):
+class Part(Struct, forbid_unknown_fields=True, omit_defaults=True):
     """What a run of Handicap knows.
 
     ``excess`` is an estimate; ``excess_upper`` a bound, null where the answer is not certified; ``tolerance`` and the
-    ``counts`` it follows from are null without a public order.
+    ``counts`` it follows from are null without a public order. Where outputs are compared, ``differences`` says which
+    values are counted.
     """
 
     family: Literal["handicap"]
@@ -71,6 +72,7 @@ class Part(Struct, forbid_unknown_fields=True):
     excess_upper: Share | None
     tolerance: Share | None
     counts: list[list[Count]] | None
+    differences: list[int] | None = None
 
 
 class HandicapFamily(Family):
@@ -85,8 +87,9 @@ class HandicapFamily(Family):
         proof = result.proof
         assert isinstance(proof, HandicapProof), "that of such a run"
         counts = None if proof.counts is None else [list(row) for row in proof.counts]
-        others = {name: getattr(proof, name) for name in Part.__struct_fields__ if name not in ("family", "counts")}
-        return cast(dict[str, Any], to_builtins(Part(family="handicap", counts=counts, **others)))
+        listed: dict[str, Any] = {"counts": counts, "differences": proof.differences and list(proof.differences)}
+        others = {name: getattr(proof, name) for name in Part.__struct_fields__ if name not in ("family", *listed)}
+        return cast(dict[str, Any], to_builtins(Part(family="handicap", **others, **listed)))
 
     def steps(self, claim: Claim, usual: Iterator[Step]) -> Iterator[Step]:
         """What the file alone shows."""
@@ -108,11 +111,12 @@ class HandicapFamily(Family):
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
         """What only labels show."""
-        part = [f"proof.{key}" for key in Part.__struct_fields__ if key not in ("family", "beta", "excess")]
+        told = (key for key in Part.__struct_fields__ if key in claim.part)
+        part = [f"proof.{key}" for key in told if key not in ("family", "beta", "excess")]
         yield Belief("the labels prove it", "certified", "rho_proven", *part, "conditions[].value")
         error = claim.body["answer_error"]
-        told = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
-        yield Belief("estimates and the words of the verdict", "proof.excess", "verdict.why", "verdict.helps", *told)
+        bounds = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
+        yield Belief("estimates and the words of the verdict", "proof.excess", "verdict.why", "verdict.helps", *bounds)
 
     def joint_tolerance(self, plan: Plan, parts: Sequence[Mapping[str, Any]]) -> tuple[float, int] | None:
         """The tolerance of their counts added up; None where there is no order, or one of them tells none."""
@@ -120,10 +124,7 @@ class HandicapFamily(Family):
         f = plan.favourite
         if f is None or any(part["counts"] is None for part in parts):
             return None
-        accounts = Accounts(len(plan.candidates), plan)
-        for part in parts:
-            accounts.counts += np.array(part["counts"], dtype=np.int64).T
-        return up(tolerance_of(plan, accounts, f)), f
+        return up(tolerance_of(plan, _accounts(plan, parts), f)), f
 
     def items_alike(self, plan: Plan, parts: Sequence[Mapping[str, Any]], members: Sequence[int]) -> int | None:
         """Of the first of an order and one other it is told."""
@@ -315,7 +316,9 @@ def _counts(claim: Claim) -> str | None:
     if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
         return "items are asked although one is left"
     goes_on = several or (alone and part["tolerance"] > up(FINEST))
-    if goes_on and plan.opens(part["asked"] + plan.groups.largest - 1) > 0 and part["scanned"] < items:
+    judged, dearest = body["labels"].get("judgements"), plan.batch * len(plan.candidates)  # of a batch, at most
+    opens = plan.opens(part["asked"] + plan.groups.largest - 1 if judged is None else judged + dearest - 1)
+    if goes_on and opens > 0 and part["scanned"] < items:
         left = "several survive" if several else "there is more to prove"
         return f"{left}, and yet the run ended before pool and budget were used up"
     return None
@@ -374,18 +377,38 @@ def _tolerance(claim: Claim) -> str | None:
         return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
     if wrong := _check_rows(claim, plan, counts, f):
         return wrong
+    return same(part["tolerance"], up(tolerance_of(plan, _accounts(plan, [part]), f)))
+
+
+def _accounts(plan: HandicapPlan, parts: Sequence[Mapping[str, Any]]) -> Accounts:
+    """The counts of these added up; of a fine grid only the differences that came are told."""
     accounts = Accounts(len(plan.candidates), plan)
-    accounts.counts[:] = np.array(counts, dtype=np.int64).T
-    return same(part["tolerance"], up(tolerance_of(plan, accounts, f)))
+    for part in parts:
+        accounts.counts[_counted(plan, part)] += np.array(part["counts"], dtype=np.int64).T
+    return accounts
+
+
+def _counted(plan: HandicapPlan, part: Mapping[str, Any]) -> list[int]:
+    """Which of the outcomes are counted."""
+    told = part["differences"] if plan.fine else None
+    return list(range(len(plan.outcomes))) if told is None else [plan.differences.index(each) for each in told]
 
 
 def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | None:
-    part, width = claim.part, len(plan.values)
+    part = claim.part
+    if ("differences" in part) != plan.fine:
+        return "differences are told where outputs are compared, and nowhere else"
+    if plan.fine and list(part["differences"]) != [
+        each for each in plan.differences if each in set(part["differences"])
+    ]:
+        return "the differences that are counted are some of the grid, in its order"
+    width = len(_counted(plan, part))
     rows = counts if isinstance(counts, list) else []
     survives, first = np.isin(plan.candidates, claim.survivors), int(np.searchsorted(plan.candidates, f))
     if len(rows) != len(survives) or any(len(row) != width or not all(map(is_count, row)) for row in rows):
         return f"there are {len(survives)} candidates, with {width} counts each"
-    table = np.array(rows, dtype=np.int64)
+    table = np.zeros((len(rows), len(plan.outcomes)), dtype=np.int64)
+    table[:, _counted(plan, part)] = rows
     compared, quiet = (
         plan.items_counted(table.T),
         [number for number, (_, apart) in enumerate(plan.outcomes) if not apart],
@@ -393,6 +416,8 @@ def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | 
     spoke = np.delete(table, quiet, axis=1).sum(axis=1)
     if compared.max() > part["scanned"] or spoke.max() > (part["scanned"] if plan.noiseless else part["asked"]):
         return "more items are counted than were looked at or labelled"
+    if plan.fine and (part["differences"][:1] != [0] or not np.array(rows)[:, 1:].any(axis=0).all()):
+        return "differences that are counted are 0 and those that came"
     if spoke[first]:
         return "nobody differs from itself"
     if f in claim.survivors and (compared[survives] != part["scanned"]).any():

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from replical.bounds.betting import Bets, accepting, rejecting
 from replical.classes.base import Indices
+from replical.classes.grading import Gold, loss_of
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import Predictions
 from replical.classes.predictions.line import LinePredictions
@@ -29,7 +30,7 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
 from replical.learners.catalogue import Record
-from replical.learners.handicap.bets import Accounts, Block, Observation
+from replical.learners.handicap.bets import Accounts, Block, Observation, next_query
 from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.learners.handicap.proof import LABELLED
 from replical.learners.parameters import PARAMETERS
@@ -100,7 +101,8 @@ def confirm(
     >>> found.outcome, C.describe(found.against), found.asked
     ('refuted', 'better', 40)
     """
-    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels, losses=losses)
+    counted = loss_of(pool.C) or losses
+    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels, losses=counted)
     found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).proof
     assert isinstance(found, Confirmation), "Confirm says so"
     return found
@@ -133,6 +135,8 @@ class Confirmation:
         Items that would have been asked if anybody could label them. If they are more than were asked, nothing is confirmed.
     rivals
         Candidates that are not done.
+    spent
+        Undecided: did the budget end, and not the pool?
     """
 
     outcome: Outcome
@@ -144,6 +148,7 @@ class Confirmation:
     scanned: int
     unlabelled: int
     rivals: int
+    spent: bool = False
 
     @property
     def certified(self) -> bool:
@@ -185,7 +190,7 @@ class Confirm:
         ``conditions`` whether enough items were labelled.
         """
         plan, whole, blocks = self.plan, pool.version_space(), pool.blocks()
-        m, wagers, asked, scanned = int(self.h), Wagers(self.plan), 0, 0
+        m, wagers, asked, judged, scanned = int(self.h), Wagers(self.plan), 0, 0, 0
         others = np.delete(whole.indices, m)
         starts = _starts(whole.predictions, others)  # one rival bets for all that say the same about every item
         copies = np.ones(plan.n, dtype=np.int64)
@@ -196,14 +201,13 @@ class Confirm:
             if wagers.refuted or len(rivals) == 0:
                 break
             o = wagers.opponent(rivals)
-            if not plan.opens(asked):
+            if plan.opens(judged) < 1:
                 break
-            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"))
-            if query.scanned == 0:  # the pool is used up
+            query = next_query(blocks, S, plan, judged)
+            if query is None:
                 break
-            asked, scanned = asked + query.total, scanned + query.scanned
-            query = replace(query, survivors=int(copies[S.indices].sum()))
-            answers = (yield query) if query.total else None
+            asked, judged, scanned = asked + query.total, judged + query.judgements, scanned + query.scanned
+            answers = (yield replace(query, survivors=int(copies[S.indices].sum()))) if query.total else None
             wagers.settle(S.indices, m, o, Block.of(S, Observation.of(query, answers, plan.losses)))
             S = S.keep((S.indices == m) | ~wagers.won(S.indices))
         left = np.repeat(np.isin(others[starts], rivals), copies[others[starts]])
@@ -222,6 +226,7 @@ class Confirm:
             scanned=scanned,
             unlabelled=blocks.unlabelled,
             rivals=V.size - 1,
+            spent=bool(blocks.left) or plan.opens(judged) < 1,
         )
         return Result(
             hypothesis=m,
@@ -327,7 +332,7 @@ class ConfirmPlan(BettingPlan):
 
 
 def confirm_plan(
-    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
+    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | Gold | None = None
 ) -> ConfirmPlan:
     """The numbers of a confirmation among `n` hypotheses, with these `losses`, or errors where there are none.
 

@@ -128,7 +128,7 @@ def outcome_words(found: Confirmation, protocol: Published) -> str:
             f"{found.asked} {plural(found.asked, 'was', 'were')}. What helps: items that somebody can label."
         )
     end, helps = "the pool was used up", "a larger pool, with a journal of its own"
-    if most is not None and found.asked >= most:
+    if most is not None and found.spent:
         end, helps = f"the budget of {count(most, 'label')} was spent", "a larger budget, with the same journal"
     return (
         f"Undecided: {end}. {count(found.rivals, 'other candidate')} may still be better by more than {margin}; of these "
@@ -184,6 +184,7 @@ def _possible(claim: Claim) -> str | None:
     if part["outcome"] == "refuted":
         enough = plan.bets_against.wealth(quiet, asked, 0) >= plan.winning_wealth
         return None if enough else f"{asked} labels are too few to refute anything"
-    spent = plan.max_labels is not None and asked >= plan.max_labels
+    judged, dearest = claim.body["labels"].get("judgements"), plan.batch * plan.n  # of a batch, judgements at most
+    spent = plan.max_labels is not None and (asked if judged is None else judged + dearest - 1) >= plan.max_labels
     ended = spent or scanned == claim.body["pool"]["items"] or part["against"] is None
     return None if ended else "neither pool nor budget were used up, and yet nothing is decided"

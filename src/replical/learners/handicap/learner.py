@@ -31,7 +31,7 @@ from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, State, check_array, check_plan
 from replical.learners.handicap.ahead import Ahead
-from replical.learners.handicap.bets import Bets, Block, Observation
+from replical.learners.handicap.bets import Bets, Block, Observation, next_query
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, Mask, conclude
 from replical.learners.handicap.table import TableBets
@@ -105,34 +105,37 @@ class Handicap:
         bets, history = Bets(c, places, plan.stakes, plan.unit, plan.groups), History(S, plan)
         if plan.table:
             bets = TableBets(c, places, plan.stakes, plan.unit, pool.size)
-        m, asked, place, idle = bets.lead(None, 0), 0, blocks.place, plan.integer("idle")
+        m, asked, judged, place = bets.lead(None, 0), 0, 0, blocks.place
 
         def snapshot() -> State | None:
             """What another run needs to go on from here, and to ask the present query again."""
             if place is None:
                 return None
-            counts = {"m": m, "asked": asked, "at": place[0], "unlabelled": place[1]}
+            counts = {"m": m, "asked": asked, "judged": judged, "at": place[0], "unlabelled": place[1]}
             kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
             arrays = {"S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
             return kept | {name: array.copy() for name, array in arrays.items()}
 
+        def ahead() -> Ahead | None:
+            """How the rest may go, if anything is left to decide, and items to come are like those so far."""
+            foreseen = S.size > 1 and plan.foreseen and bets.scanned
+            return Ahead.of(plan, S, m, bets, history.seen, labels.V) if foreseen else None
+
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
-            most = None if plan.budget is None else plan.budget - asked
-            ahead = Ahead.of(plan, S, m, bets, history.seen, labels.V) if S.size > 1 and plan.foreseen else None
-            rest = None if ahead is None else ahead.play(items=blocks.left, labels=most)
-            return Standing(rest=rest, first=plan.favourite, tolerance=history.tolerance())
+            outcomes = None if (rest := ahead()) is None else rest.play(items=blocks.left, labels=plan.room(judged))
+            return Standing(rest=outcomes, first=plan.favourite, tolerance=history.tolerance())
 
         if memory.state is not None:
-            S, m, asked = _restore(memory.state, S, bets, history, labels, blocks)
+            S, m, asked, judged = _restore(memory.state, S, bets, history, labels, blocks)
         memory.snapshot, memory.standing = snapshot, standing
-        while S.size > 1 and plan.opens(asked):
+        while S.size > 1 and plan.opens(judged):
             place = blocks.place
-            query = blocks.next(S, plan.opens(asked), idle=idle, V=labels.V, room=plan.room(asked))
-            if query.scanned == 0:  # the pool is used up
+            query = next_query(blocks, S, plan, judged, labels.V)
+            if query is None:
                 break
             answers = (yield query) if query.total else None
-            asked += query.total
+            asked, judged = asked + query.total, judged + query.judgements
             observation = labels.hear(query, answers)
             block = Block.of(S, observation)
             bets.settle(m, block)
@@ -143,17 +146,27 @@ class Handicap:
             bets.keep(stays)
             history.keep(stays)
             m = bets.lead(old, 0 if old is None else plan.patience(int(S.indices[old])))
-        while history.sharpens and plan.opens(asked):
+        while history.sharpens and plan.opens(judged):
             T, place = history.rivals(), blocks.place
-            query = blocks.next(T, plan.opens(asked), idle=idle, room=plan.room(asked))
-            if query.scanned == 0:
+            query = next_query(blocks, T, plan, judged)
+            if query is None:
                 break
             answers = (yield replace(query, survivors=S.size)) if query.total else None
-            asked += query.total
+            asked, judged = asked + query.total, judged + query.judgements
             history.compare(T, labels.hear(query, answers))
-        ahead = Ahead.of(plan, S, m, bets, history.seen, labels.V) if S.size > 1 and plan.foreseen else None
+        ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next
         proof = conclude(
-            plan, S, m, bets, history, units=c, asked=asked, blocks=blocks, describe=pool.C.describe, ahead=ahead
+            plan,
+            S,
+            m,
+            bets,
+            history,
+            units=c,
+            asked=asked,
+            ended=ended,
+            blocks=blocks,
+            describe=pool.C.describe,
+            ahead=ahead(),
         )
         return Result(
             hypothesis=int(S.indices[m]),
@@ -166,12 +179,11 @@ class Handicap:
 
 def _restore(
     kept: State, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
-) -> tuple[VersionSpace, int, int]:
-    """S, the favourite and the labels asked when all this was kept; `ValueError` if nobody can have kept it."""
+) -> tuple[VersionSpace, int, int, int]:
+    """S, the favourite, labels asked and judgements when all this was kept; `ValueError` if nobody can have kept it."""
     try:
-        m, asked, at, unlabelled = (
-            int(check_array(kept[name], (), np.int64)) for name in ("m", "asked", "at", "unlabelled")
-        )
+        names = ("m", "asked", "judged", "at", "unlabelled")
+        m, asked, judged, at, unlabelled = (int(check_array(kept[name], (), np.int64)) for name in names)
         mask = marked(whole, kept["S"])
         if not 0 <= m < len(kept["S"]) or asked < 0:
             raise ValueError("no favourite of these survivors")
@@ -181,7 +193,7 @@ def _restore(
         blocks.go_to((at, unlabelled))
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(f"not what a run keeps: {error}") from error
-    return whole.keep(mask), m, asked
+    return whole.keep(mask), m, asked, judged
 
 
 def marked(V: VersionSpace, members: Indices) -> Mask:

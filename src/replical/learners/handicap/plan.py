@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices
+from replical.classes.grading import Gold
 from replical.classes.losses import Losses
 from replical.classes.prior import Prior
 from replical.core.exact import decimal, decimals, fraction, round_up_to
@@ -29,6 +30,7 @@ from replical.learners.handicap.handicaps import (
 from replical.learners.plan import Choice, Cost, Number, Plan, Rounds, Setting, Task, scanning_labels
 from replical.pools.groups import SINGLE, Groups
 from replical.pools.pool import AnyPool
+from replical.pools.query import Query
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
 _OUTCOMES = 10_000  # more than anybody wants to see in a certificate
@@ -53,7 +55,7 @@ class BettingPlan(Plan):
     """
 
     batch: int
-    losses: Losses | None = None
+    losses: Losses | Gold | None = None
     groups: Groups = SINGLE
 
     @property
@@ -101,6 +103,11 @@ class BettingPlan(Plan):
         return tuple(decimal(self.groups.weight(size)) for size, _ in self.outcomes)
 
     @property
+    def fine(self) -> bool:
+        """Are outputs compared, on a grid of which few differences ever come?"""
+        return isinstance(self.losses, Gold)
+
+    @property
     def labels_most(self) -> int | None:
         """Only the pool and the budget limit it."""
         return self.max_labels
@@ -130,6 +137,10 @@ class BettingPlan(Plan):
     def room(self, asked: int) -> int | None:
         """How many more labels the budget allows; None where there is none."""
         return None if self.budget is None else self.budget - asked
+
+    def affords(self, judged: int, query: Query) -> bool:
+        """Is the budget enough for a `query` after so many judgements? A batch is asked whole, or not at all."""
+        return not query.judgements or self.opens(judged + query.judgements - 1) > 0
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
         """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""

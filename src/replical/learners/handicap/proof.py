@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +75,12 @@ class HandicapProof:
         differed by each of ``plan.outcomes``. None without an order, or where candidates are more than `MOST_COUNTED`.
     verdict
         In words.
+    differences
+        Where outputs are compared: the values of ``plan.differences`` that are counted, 0 and those that came. None for all.
+    ended
+        Was a budget too little for what came next?
     ahead
         How the run may go on, for estimates; None where one is left, of groups, and of a table that is all.
-    largest
-        The most items of a group, for which a budget needs room.
     """
 
     certified: bool
@@ -94,8 +97,9 @@ class HandicapProof:
     tolerance: float | None
     counts: tuple[tuple[int, ...], ...] | None
     verdict: Verdict
+    differences: tuple[int, ...] | None = None
+    ended: bool = False
     ahead: Ahead | None = field(default=None, compare=False, repr=False)
-    largest: int = 1
 
     @property
     def rho_proven(self) -> float:
@@ -115,7 +119,7 @@ class HandicapProof:
     @property
     def spent(self) -> bool:
         """Did a budget end the run, and not the pool?"""
-        return self.budget is not None and self.asked > self.budget - self.largest
+        return self.budget is not None and (self.ended or self.asked >= self.budget)
 
     @property
     def outcome(self) -> None:
@@ -299,11 +303,16 @@ class History:
         return tolerance_of(self._plan, self._first, self._plan.favourite)
 
     @property
-    def counts(self) -> tuple[tuple[int, ...], ...] | None:
+    def counts(self) -> dict[str, Any]:
         """What the tolerance follows from, a row a candidate; None without an order, or where they are too many to tell."""
         if self._plan.favourite is None or self.whole.size > MOST_COUNTED:
-            return None
-        return tuple(map(tuple, self._first.counts.T.tolist()))
+            return {"counts": None}
+        counts = self._first.counts
+        if not self._plan.fine:
+            return {"counts": tuple(map(tuple, counts.T.tolist()))}
+        came = np.flatnonzero(counts.any(axis=1) | (np.arange(len(counts)) == 0))
+        differences = tuple(self._plan.differences[place] for place in came.tolist())
+        return {"counts": tuple(map(tuple, counts[came].T.tolist())), "differences": differences}
 
     @property
     def _enough(self) -> Decimal:
@@ -357,6 +366,7 @@ def conclude(
     *,
     units: Indices,
     asked: int,
+    ended: bool,
     blocks: Blocks,
     describe: Callable[[int], str],
     ahead: Ahead | None,
@@ -376,13 +386,13 @@ def conclude(
         scanned=history.scanned,
         skipped=blocks.unlabelled,
         budget=plan.budget,
-        largest=plan.groups.largest,
+        ended=ended,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
-        counts=history.counts,
         verdict=Verdict(certified=True),
         ahead=ahead,
+        **history.counts,
     )
     if certified:
         return proof
