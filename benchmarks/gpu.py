@@ -29,13 +29,13 @@ from replical.classes.halfspaces import HalfSpaces
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import backend, pairs
-from replical.core.kernels import torch_device as device
-from replical.core.kernels import torch_kernels as torch_pairs
-from replical.core.kernels import torch_kernels as torch_signs
 from replical.core.kernels.matrices import Columns, add_wrong, tallies
 from replical.core.kernels.signs import signs
 from replical.core.parallel import cores
 from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.gpu import device
+from replical.gpu import kernels as torch_pairs
+from replical.gpu import kernels as torch_signs
 from replical.pools.pool import Pool
 from replical.worlds.theta import measure, theta
 

@@ -3,7 +3,7 @@
 import pytest
 
 from replical.core.kernels import backend
-from replical.core.kernels import torch_device as device
+from replical.gpu import device
 
 THETA = ("paper", "theta", "--class", "halfspaces:2,60", "--seed", "net", "--pool")
 AUDIT = ("paper", "audit", "--class", "thresholds:20", "--learner", "cal", "--epsilon", ".2", "--pool-size", "200",

@@ -6,7 +6,7 @@ import pytest
 
 import replical as library
 from replical.core.kernels import backend
-from replical.core.kernels import torch_device as device
+from replical.gpu import device
 from support.commands import answer, replical
 
 

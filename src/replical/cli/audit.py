@@ -24,10 +24,10 @@ from replical.cli.inputs import (
     whole,
 )
 from replical.cli.output import answer, notes, progress, prose
-from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster
 from replical.core.text import about, amount, at_most, interval
 from replical.errors import BadUsage
+from replical.gpu.device import use
 from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.parameters import OPTIONS

@@ -11,8 +11,8 @@ import typer
 from replical import __version__
 from replical.cli.output import answer, prose
 from replical.core.kernels import backend
-from replical.core.kernels import torch_device as device
 from replical.core.randomness import wrong_words
+from replical.gpu import device
 
 _CORE = ("numpy", "scipy", "typer", "rich")
 _OPTIONAL = (

@@ -17,11 +17,11 @@ from rich.progress import Progress as Bar
 from replical.classes.catalogue import parse
 from replical.cli.inputs import CLASSES, Cluster, Device, items_from, number, whole
 from replical.cli.output import answer, notes, progress, prose
-from replical.core.kernels.torch_device import use
 from replical.core.parallel import cluster, local
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import plural
 from replical.errors import ValueOutOfRange
+from replical.gpu.device import use
 from replical.study.report.findings import TERMS
 from replical.study.run import StudyRun, run_study
 from replical.study.scheduler import Progress

@@ -34,9 +34,9 @@ from replical.cli.labels import (
 from replical.cli.output import answer, notes, prose, warn
 from replical.cli.page import PageWords
 from replical.core.files import write_whole
-from replical.core.kernels.torch_device import use
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
+from replical.gpu.device import use
 from replical.lab.certificate.page import page
 from replical.lab.journal.binding import SCHEMA, commitment
 from replical.lab.journal.journal import Journal

@@ -8,13 +8,13 @@ import pytest
 
 from replical.core import bits
 from replical.core.kernels import backend
-from replical.core.kernels import torch_device as device
-from replical.core.kernels import torch_kernels as torch_balls
-from replical.core.kernels import torch_kernels as torch_pairs
 from replical.core.kernels.matrices import Columns, add_wrong, blank_memory, disagreement, tallies, transpose
 from replical.core.kernels.pairs import GrowingBalls, Pairs
 from replical.core.kernels.signs import signs
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
+from replical.gpu import device
+from replical.gpu import kernels as torch_balls
+from replical.gpu import kernels as torch_pairs
 
 needs_torch = pytest.mark.skipif(backend.torch_trouble() is not None, reason="PyTorch is not installed")
 

@@ -31,6 +31,7 @@ DEVICE = "REPLICAL_DEVICE"
 NUMPY, NUMBA, TORCH = "numpy", "numba", "torch"
 NAMES = (NUMPY, NUMBA, TORCH)
 CPU = "cpu"
+_CARD = "replical.gpu.kernels"
 _PAYS = 2**28  # words that NumPy passes over in about half a second: what importing numba and its cached code takes
 _WORTH = 2**20  # words that NumPy passes over in a few milliseconds: a card has answered by then
 
@@ -40,11 +41,12 @@ _spent = [0]  # words passed over by NumPy kernels in this process so far
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def register(work: Callable[..., int], *, numba: str = "", torch: str = "") -> Callable[[Function], Function]:
+def register(work: Callable[..., int], *, numba: str = "", torch: bool = False) -> Callable[[Function], Function]:
     """A NumPy function becomes a kernel: whoever calls it gets the version that pays.
 
-    Other versions have the same name, without underscores, in the modules `numba` and `torch` of this package. `work` tells
-    from the arguments about how many 64-bit words NumPy would read or write, all its passes together.
+    Other versions have the same name, without underscores, in the module `numba` of this package and, for `torch`, in
+    `replical.gpu.kernels`. `work` tells from the arguments about how many 64-bit words NumPy would read or write, all its
+    passes together.
     """
 
     def make(plain: Function) -> Function:
@@ -52,9 +54,9 @@ def register(work: Callable[..., int], *, numba: str = "", torch: str = "") -> C
         def dispatch(*args: Any, **kwargs: Any) -> Any:
             words, version = work(*args, **kwargs), plain
             if torch and on_device(words):
-                version = _version(torch, plain.__name__)
+                version = _version(_CARD, plain.__name__)
             elif numba and compiles(words):
-                version = _version(numba, plain.__name__)
+                version = _version(f"{__package__}.{numba}", plain.__name__)
             return version(*args, **kwargs)
 
         return cast(Function, dispatch)
@@ -64,7 +66,7 @@ def register(work: Callable[..., int], *, numba: str = "", torch: str = "") -> C
 
 @cache
 def _version(module: str, name: str) -> Any:
-    return getattr(import_module(f"{__package__}.{module}"), name.strip("_"))
+    return getattr(import_module(module), name.strip("_"))
 
 
 def compiles(work: int) -> bool:

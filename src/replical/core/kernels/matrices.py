@@ -3,7 +3,7 @@
 Where hypotheses disagree (`disagreement`), how often everyone was wrong (`add_wrong`), votes (`tallies`), how far everyone
 is from one (`distances_from`) and who is nearest (`Nearest`); and parts of a matrix (`gather`), rows as columns
 (`transpose`). What stands here is NumPy's version of each, the reference; numba's are in `numba_rows`, PyTorch's in
-`torch_kernels`.
+`replical.gpu.kernels`.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def _both_values(rows: Packed, mask: Packed) -> Bits:
 
 @register(
     lambda sums, planes, rows, *_, **power: 6 * len(planes) * len(rows) * planes.shape[2],
-    numba="numba_rows", torch="torch_kernels",
+    numba="numba_rows", torch=True,
 )  # fmt: skip
 def add_wrong(sums: Sums, planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
     """Add ``2**power`` to the sum of every column, for each of `rows` in which it does not spell the row's code.
@@ -309,7 +309,7 @@ def column_sums(rows: Packed, length: int) -> Sums:
 
 @register(
     lambda planes, rows, columns, codes: len(rows) * len(columns.words) * codes * (len(planes) + 1),
-    numba="numba_rows", torch="torch_kernels",
+    numba="numba_rows", torch=True,
 )  # fmt: skip
 def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
     """For each of `rows` (rows): how many of the columns spell each of the numbers below `codes` (columns).
@@ -411,7 +411,7 @@ def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     return gathered
 
 
-@register(lambda planes, rows, length: len(planes) * len(rows) * length // 2, numba="numba_rows", torch="torch_kernels")
+@register(lambda planes, rows, length: len(planes) * len(rows) * length // 2, numba="numba_rows", torch=True)
 def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
     """The chosen `rows`, `length` bits long, as columns.
 

@@ -86,7 +86,7 @@ class Pairs:
         each = sum(len(planes) * int(planes.shape[2]) for _, planes in self.parts)
         return 3 * len(rows) * (self._size - first) * each
 
-    @register(work, torch="torch_kernels")
+    @register(work, torch=True)
     def distances(self, rows: Whole, first: int = 0) -> Distances:
         """Distances of `rows` (first axis) from everyone, or from those from `first` on."""
         found: Distances = np.zeros((len(rows), self._size - first), dtype=self.dtype)
@@ -118,7 +118,7 @@ class Pairs:
             pass
         return matrix
 
-    @register(work, torch="torch_kernels")
+    @register(work, torch=True)
     def _rows_at_a_time(self, rows: Whole) -> int:
         return _BLOCK
 
@@ -260,7 +260,7 @@ class GrowingBalls:
     @register(
         lambda balls, centres, *_, **__: 3 * balls.planes.size * len(centres),
         numba="numba_pairs",
-        torch="torch_kernels",
+        torch=True,
     )
     def tops(self, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
         """The highest balls around `centres` among radii beyond `inner`; ``far[i]`` is how far everyone is from the i-th.

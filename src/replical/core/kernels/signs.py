@@ -21,7 +21,7 @@ _CHUNK = 2**16  # heights that NumPy finds at a time; a whole number of words
 _SHARE = 2**20  # heights worth a thread
 
 
-@register(lambda points, factors, *_: 2 * len(points) * factors.size, numba="numba_pairs", torch="torch_kernels")
+@register(lambda points, factors, *_: 2 * len(points) * factors.size, numba="numba_pairs", torch=True)
 def signs(points: Floats, factors: Floats, starts: Floats, out: Packed) -> None:
     """Set bit j of row i of `out` where ``starts[j] + factors[j] . points[i] >= 0``, for one factor at least.
 

@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 
 from replical.core import bits
 from replical.core.bits import Packed, blocks
-from replical.core.kernels import torch_device as device
 from replical.core.kernels.matrices import Columns, Indices, levels
 from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Tops, Whole
-from replical.core.kernels.torch_device import Tensor
+from replical.gpu import device
+from replical.gpu.device import Tensor
 
 _WORD = 40  # bytes a word takes with what is computed from it
 _SPREAD = 8 * _WORD  # and where it is spread to a byte a bit, or an int32 an octet
@@ -321,7 +321,7 @@ def signs(points: NDArray[np.float64], factors: NDArray[np.float64], starts: NDA
 def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
     """The same on the device: packed rows, one a point."""
     if points.is_cuda and _fuses(str(points.device)):
-        from replical.core.kernels import triton_signs
+        from replical.gpu import triton_signs
 
         return triton_signs.packed_signs(points, factors, starts)
     torch = device.pytorch()
@@ -351,7 +351,7 @@ def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
 def _fuses(here: str) -> bool:
     """Does Triton work on this card?"""
     try:
-        from replical.core.kernels import triton_signs
+        from replical.gpu import triton_signs
 
         return triton_signs.works(here)
     except Exception:  # of many kinds: no Triton, no C compiler, a card it does not know

@@ -10,8 +10,8 @@ import triton
 import triton.language as tl
 
 from replical.core import bits
-from replical.core.kernels import torch_device as device
-from replical.core.kernels.torch_device import Tensor
+from replical.gpu import device
+from replical.gpu.device import Tensor
 
 _ROWS, _WORDS = 16, 4  # of a tile: 32 heights a thread
 
