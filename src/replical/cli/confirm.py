@@ -17,6 +17,7 @@ from replical.cli.labels import (
     AnswerFile,
     Ask,
     Batches,
+    Envelope,
     Files,
     IdColumn,
     JournalFile,
@@ -80,6 +81,7 @@ def confirm_command(
     annotator: Annotator = None,
     page: PageWords = None,
     public: Public = None,
+    envelope: Envelope = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -116,7 +118,17 @@ def confirm_command(
     )  # fmt: skip
     labelling = _Labelling(protocol=protocol, source=source)
     with Journal(journal) as lab_journal:
-        done = run(protocol, lab, labelling, lab_journal, lab=lab_name, key=key, annotator=annotator, out=out)
+        done = run(
+            protocol,
+            lab,
+            labelling,
+            lab_journal,
+            lab=lab_name,
+            key=key,
+            annotator=annotator,
+            out=out,
+            envelope=envelope,
+        )
         proof, before = None if done.open else done.result.proof, labelling.before
         h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
         payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}

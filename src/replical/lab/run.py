@@ -14,7 +14,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 from replical.classes.base import Label
 from replical.errors import BadKey, BadLabel, BadTable, BadUsage, ReplicalError
 from replical.lab import protocol as protocols
-from replical.lab.certificate.file import certify, read, write
+from replical.lab.certificate.envelope import check_envelope
+from replical.lab.certificate.file import certify, read, write, write_enveloped
 from replical.lab.columns import name_of
 from replical.lab.journal.binding import beacon_value, commitment
 from replical.lab.journal.journal import Journal
@@ -81,6 +82,7 @@ def run(
     measure: int = 0,
     annotator: str | None = None,
     out: str | Path | None = None,
+    envelope: str | None = None,
     private: bool = False,
     note: Callable[[str], None] = lambda sentence: None,
     progress: Callable[[Session], None] = lambda session: None,
@@ -123,6 +125,8 @@ def run(
         Who labels, if nothing else is said.
     out
         A file for the certificate.
+    envelope
+        ``"in-toto"`` writes it as an in-toto Statement, with a key in a DSSE envelope.
     private
         Make no certificate: the lab sends a vote, `replical.lab.release.vote_of` of the session, for a private release.
     note
@@ -165,6 +169,7 @@ def run(
     >>> ended.open, ended.certificate["body"]["labels"]["asked"] == ended.result.labels
     ([], True)
     """
+    check_envelope(envelope)
     published = _protocol(protocol)
     check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None)
     source = label_source(labels, progress)
@@ -201,7 +206,9 @@ def run(
         if private:
             return Run(session=session, certificate=None)
         certificate = certify(session) if signer is None else signer.sign(certify(session))
-        if out is not None:
+        if out is not None and envelope is not None:
+            write_enveloped(certificate, Path(out), signer)
+        elif out is not None:
             write(certificate, Path(out))
         return Run(session=session, certificate=certificate)
 
