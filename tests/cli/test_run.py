@@ -154,6 +154,16 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     assert "Forecast" not in lab.err  # only when a journal begins
 
 
+def test_a_run_without_a_proof_says_all_that_has_to_be_typed(lab):
+    """Rows for the upper end of the range; and rows beside labels where the pool is too small for these."""
+    lab.protocol(batch=4, epsilon=0.02)
+    ways = r"so far: add [\d,]+ rows at the end of the pool's table and type the same command(.*?)\. Or a next protocol"
+    lab(*ALL_LABELS, "--until-budget", "8", "--truths", "0")
+    assert re.fullmatch(r" with --until-budget \d+", re.search(ways, lab.out)[1])
+    lab(*ALL_LABELS, "--until-budget", "1000", "--truths", "0")
+    assert re.search(ways, lab.out)[1] == " again"
+
+
 def test_a_realizable_protocol_tells_its_bill(lab):
     lab.protocol(learner="erm")
     lab(*ALL_LABELS, "-v")

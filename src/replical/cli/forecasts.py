@@ -295,8 +295,9 @@ class Outlook:
         looks: bool = True,
     ) -> None:
         self._session, self._tell, self._next, self._looks = session, tell, FIRST, looks
-        self._kept = session.ledger.estimate
-        self._expected = self._kept if expected is None else expected + session.error_labels
+        self._kept = session.ledger.estimate, session.ledger.tolerance
+        self._expected = self._kept[0] if expected is None else expected + session.error_labels
+        self._tolerance = self._kept[1]  # of the first of a public order
         self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
         self._at = 0
 
@@ -313,11 +314,13 @@ class Outlook:
     def _keep(self) -> None:
         """In the journal. An estimate that cannot be written stops nothing: the next answer will be refused if need be."""
         whole = self._whole()
-        if whole is None or round(whole) == self._kept or self._session.ended:
+        found = None if whole is None else round(whole), self._tolerance
+        if found in ((None, None), self._kept) or self._session.ended:
             return
+        detail = {key: value for key, value in zip(("labels", "tolerance"), found, strict=True) if value is not None}
         with suppress(ReplicalError):
-            self._session.journal.append([Event(kind="estimate", detail={"labels": round(whole)})])
-            self._kept = round(whole)
+            self._session.journal.append([Event(kind="estimate", detail=detail)])
+            self._kept = found
 
     def _whole(self) -> float | None:
         """About how many labels it will be in all."""
@@ -327,14 +330,21 @@ class Outlook:
         """What is known at this moment, in a line; empty where nothing is."""
         session, course = self._session, self._session.course
         standing = course.standing
-        if standing is None or standing.rest is None or course.query is None:
+        if standing is None or course.query is None:
             return ""
-        self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
-        words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
-        if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
-            first = session.protocol.recipe.describe(standing.first)
-            words += f"; proven so far: {first} is within {at_most(standing.tolerance)} of the best"
-        return words
+        rest, first, self._at = standing.rest, standing.first, course.asked - course.query.total
+        self._span = None if rest is None else rest.span("labels", to_proof=False)
+        if rest is None and session.ledger.budget is not None:  # labels that are left sharpen the tolerance
+            self._expected = None
+        words = [count(self._at, "label"), "" if self._span is None else self._span.of("left", "left")]
+        known = first is not None and standing.tolerance is not None and standing.tolerance < 1
+        self._tolerance = standing.tolerance if known and not standing.behind else None
+        if first is not None and standing.behind:
+            words.append(f"{session.protocol.recipe.describe(first)}, the first of the public order, is clearly behind")
+        elif first is not None and self._tolerance is not None:
+            name = session.protocol.recipe.describe(first)
+            words.append(f"proven so far: {name} is within {at_most(self._tolerance)} of the best")
+        return "; ".join(filter(None, words)) if any(words[1:]) else ""
 
     def left(self) -> str:
         """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""

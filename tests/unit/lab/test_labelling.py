@@ -143,7 +143,7 @@ def test_progress_says_nothing_that_would_bias(desk):
         item = desk.next("ann")
         desk.answer("ann", item, truth(item))
     told = desk.progress()
-    assert set(told) == {"labels", "open", "ended", "left", "about", "agreement"}
+    assert set(told) == {"labels", "open", "ended", "left", "about", "within", "agreement"}
     assert told["labels"] == 8
     assert told["about"] is None  # nobody has estimated it
 
@@ -199,6 +199,11 @@ def test_about_how_many_are_left_is_told_wherever_the_page_is(tmp_path):
         assert told() == 1
         journal.append([Event(kind="estimate", detail={"labels": "many"})])
         assert told() is None
+        assert here.progress()["within"] is None
+        journal.append([Event(kind="estimate", detail={"tolerance": 0.0801})])
+        for desk in (here, there):
+            desk.session.refresh()
+            assert desk.progress()["within"] == "0.081"  # never less than is proven
 
 
 # ---- several opinions, several writers ----

@@ -33,6 +33,7 @@ class Ledger:
     error_labels: int = 0  # labels to measure the answer's error with
     budget: int | None = None  # labels that the lab wants to spend, neither fewer nor more
     estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
+    tolerance: float | None = None  # how close to the best the first of a public order was proven to be by then
     lab: str | None = None  # its name
     people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
@@ -72,8 +73,9 @@ class Ledger:
         elif event.kind == "budget" and event.detail is not None:
             self.budget, self.estimate = int(event.detail["labels"]), None
         elif event.kind == "estimate" and event.detail is not None:
-            found = event.detail.get("labels")
+            found, proven = event.detail.get("labels"), event.detail.get("tolerance")
             self.estimate = found if isinstance(found, int) else None
+            self.tolerance = proven if isinstance(proven, float) else None
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
         elif event.kind == "join" and event.annotator is not None and event.detail is not None:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from replical.classes.base import Label
 from replical.classes.grading import answering
+from replical.core.text import at_most
 from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
@@ -164,15 +165,17 @@ class Desk:
         return self.session.ended
 
     def progress(self) -> dict[str, Any]:
-        """What a person who labels may see: counts, and about how many are left; never labels or predictions."""
+        """What a person who labels may see: counts, about how many are left, what is proven; no labels or predictions."""
         with self.lock:
             labels, most = len(self.session.ledger.labels), self.session.budget
+            proven = self.session.ledger.tolerance
             return {
                 "labels": labels,
                 "open": len(self.session.open),
                 "ended": self.ended,
                 "left": None if most is None else max(0, most - labels),
                 "about": self.session.ledger.left,
+                "within": None if proven is None or self.ended else at_most(proven),
                 "agreement": self.agreement(),
             }
 

@@ -151,7 +151,8 @@ function left(now) {
 }
 
 function progress(now) {
-  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left(now);
+  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left(now)
+    + (now.within ? "; proven so far: the public favourite is within " + now.within + " of the best" : "");
 }
 
 function leave() {
