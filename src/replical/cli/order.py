@@ -194,7 +194,8 @@ def by_columns(by: str, recipe: Recipe, *, descending: bool) -> OrderFile:
             try:
                 numbers[row[who]] = float(row[what])
             except ValueError as error:
-                raise BadTable(f"{file}, line {line}: the {column} {row[what]!r} is no number: every candidate needs one") from error
+                wrong = f"the {column} {row[what]!r} is no number: every candidate needs one"
+                raise BadTable(f"{file}, line {line}: {wrong}") from error
         columns.append((column, numbers))
     return order_by(recipe, columns, descending=descending, name=file.name)
 

@@ -33,7 +33,9 @@ LONGEST = 1000  # characters of a beacon's value; those of public beacons have 6
 def check_own(protocol: Protocol, lab: LabPool) -> None:
     """Refuse a pool with items that are known to be public; which others are, only the public table shows."""
     if lab.fingerprint == protocol.public:
-        raise BadTable("the pool is the public table that the protocol's order was made from: bring items of this lab's own")
+        raise BadTable(
+            "the pool is the public table that the protocol's order was made from: bring items of this lab's own"
+        )
     if asked := sorted(set(protocol.preference.get("asked", ())) & set(lab.ids)):
         raise BadTable(
             f"the pool has the item {asked[0]!r:.60}, which was asked for the protocol's order: leave out every row of the "

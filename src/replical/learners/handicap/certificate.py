@@ -237,7 +237,8 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
     if plan.favourite is None or proof.tolerance is None:
         return ""
     first = f"{protocol.recipe.describe(plan.favourite)}, the first of the public order,"
-    most = f"errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} (confidence {confidence(proof.beta)})."
+    level = f"confidence {confidence(proof.beta)}"
+    most = f"errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
     behind = ""
     if plan.favourite not in result.survivors.indices:
         behind = f" {first} is clearly behind: the others decide by the plain rule."

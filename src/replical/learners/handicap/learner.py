@@ -124,8 +124,7 @@ class Handicap:
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             outcomes = None if (rest := ahead()) is None else rest.play(items=blocks.left, labels=plan.room(judged))
-            behind = plan.favourite is not None and plan.favourite not in S.indices
-            return Standing(rest=outcomes, first=plan.favourite, tolerance=history.tolerance(), behind=behind)
+            return Standing(outcomes, plan.favourite, history.tolerance(), plan.favourite not in S.indices)
 
         if memory.state is not None:
             S, m, asked, judged = _restore(memory.state, S, bets, history, labels, blocks)
