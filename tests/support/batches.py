@@ -3,6 +3,8 @@
 import csv
 import json
 
+from replical.lab.sessions.batches import tasks_of, write_batch
+
 LABELS = ("no", "yes")
 
 
@@ -32,3 +34,13 @@ def export(path, annotations):
 def chose(*values, who=None):
     result = [{"from_name": "label", "type": "choices", "value": {"choices": list(values)}}]
     return {"id": 7, "result": result, "was_cancelled": False, "completed_by": who}
+
+
+def written(folder, number, items, fields, labels):
+    """A batch that asks for labels of these items."""
+    return write_batch(folder, number, [(item, ()) for item in items], fields, labels)
+
+
+def items_of(path):
+    """The items that a batch asks about."""
+    return {item for item, _ in tasks_of(path, LABELS)}

@@ -302,7 +302,7 @@ class Outlook:
 
     def look(self) -> None:
         """Make an estimate if it is time for one. To be called by whoever changes the session."""
-        labels = len(self._session.ledger.labels)
+        labels = self._session.ledger.heard
         if self._looks and labels >= self._next and not self._session.ended:
             while self._next <= labels:
                 self._next *= 2
@@ -329,7 +329,7 @@ class Outlook:
         standing = course.standing
         if standing is None or standing.rest is None or course.query is None:
             return ""
-        self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
+        self._span, self._at = standing.rest.span("labels", to_proof=False), course.judged - course.query.judgements
         words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
         if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
             first = session.protocol.recipe.describe(standing.first)
@@ -338,7 +338,7 @@ class Outlook:
 
     def left(self) -> str:
         """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""
-        heard, whole = len(self._session.ledger.labels), self._whole()
+        heard, whole = self._session.ledger.heard, self._whole()
         return "" if whole is None or whole < heard + 1 else f"about {two_figures(whole - heard):,} left"
 
     def figures(self) -> dict[str, Any] | None:

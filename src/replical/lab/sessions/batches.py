@@ -13,13 +13,13 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from xml.sax.saxutils import escape, quoteattr
 
 from replical.classes.base import Label
-from replical.classes.grading import Answering, Said
+from replical.classes.grading import Answering, Gold, Said, Scores
 from replical.core.files import read_bytes, read_csv, write_whole
 from replical.errors import BadLabel, BadTable
 from replical.lab.columns import said_code
@@ -36,9 +36,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell th
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not in any XML file, escaped or not
 
 
+Task = tuple[str, tuple[str, ...]]  # an item, and its outputs that are to be judged, if they are
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reply:
-    """What came back for one item: a label code, or None for "cannot say"."""
+    """What came back for one item: a label code, a gold answer, scores, or None for "cannot say"."""
 
     item: str
     code: Said | None
@@ -46,12 +49,13 @@ class Reply:
 
 
 def write_batch(
-    folder: Path, number: int, items: Sequence[str], fields: Mapping[str, Mapping[str, str]], labels: Sequence[Label]
+    folder: Path, number: int, tasks: Sequence[Task], fields: Mapping[str, Mapping[str, str]], answers: Answering
 ) -> Path:
     """Write ``batch-NNNN.csv`` to fill in, the same as Label Studio tasks, and the labelling config for them."""
     columns = list(dict.fromkeys(column for each in fields.values() for column in each))
+    judged, labels = judged_columns(answers), answers if isinstance(answers, tuple) else answers.choices
     for column in columns:
-        if column in _OWN:
+        if column in (*_OWN, *judged):
             raise BadTable(
                 f"a batch has a column {column!r} of its own: show that column of the pool under another name"
             )
@@ -63,11 +67,14 @@ def write_batch(
             )
     path, rows = folder / f"batch-{number:04d}.csv", io.StringIO(newline="")
     writer = csv.writer(rows)
-    writer.writerow(["id", *map(_escape_formula, columns), "label"])
-    for item in items:
-        shown = (_escape_formula(fields.get(item, {}).get(column, "")) for column in columns)
-        writer.writerow([_escape_formula(item), *shown, ""])
-    tasks = [{"data": _data(item, fields.get(item, {}), columns)} for item in items]
+    writer.writerow(["id", *map(_escape_formula, columns), *judged, "label"])
+    for item, outputs in tasks:
+        shown = (fields.get(item, {}).get(column, "") for column in columns)
+        writer.writerow([*map(_escape_formula, (item, *shown, *outputs)), ""])
+    data = [
+        {"data": _data(item, fields.get(item, {}), columns) | {f"output_{n}": text for n, text in enumerate(outputs)}}
+        for item, outputs in tasks
+    ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -76,8 +83,8 @@ def write_batch(
         raise BadTable(f"cannot write the batch {path}: {error.strerror or error}") from error
     # The table last: where there is one, the tasks for Label Studio are there too, whatever happened meanwhile.
     for file, text in (
-        (folder / "label-studio.xml", config(columns, labels)),
-        (path.with_suffix(".json"), json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"),
+        (folder / "label-studio.xml", config(columns, labels, judged)),
+        (path.with_suffix(".json"), json.dumps(data, ensure_ascii=False, indent=1) + "\n"),
         (path, rows.getvalue()),
     ):
         write_whole(file, text, what="the batch", refuse=BadTable)
@@ -89,9 +96,29 @@ def _data(item: str, fields: Mapping[str, str], columns: Sequence[str]) -> dict[
     return {"id": item, "item": item} | {f"show_{number}": fields.get(name, "") for number, name in enumerate(columns)}
 
 
-def items_of(path: Path) -> frozenset[str]:
-    """The items a batch asks about, answered or not."""
-    return frozenset(_unescape_formula(row["id"]) for row in _rows(path, _text(path, "batch")))
+def judged_columns(answers: Answering) -> tuple[str, ...]:
+    """Columns of a batch with what is to be judged: an output that is scored, or two that duel."""
+    if isinstance(answers, tuple) or not answers.choices:
+        return ()
+    return ("output",) if isinstance(answers, Scores) else ("first", "second")
+
+
+def tasks_of(path: Path, answers: Answering) -> frozenset[Task]:
+    """What a batch asks about, answered or not."""
+    judged = judged_columns(answers)
+    return frozenset(
+        (_unescape_formula(row["id"]), _outputs(path, row, judged, answers))
+        for row in _rows(path, _text(path, "batch"))
+    )
+
+
+def _outputs(path: Path, row: Mapping[str, Any], judged: Sequence[str], answers: Answering) -> tuple[str, ...]:
+    """The outputs that are judged in a row, or in the data of a task."""
+    if "output_0" in row:  # of Label Studio
+        row = {column: row.get(f"output_{number}") for number, column in enumerate(judged)}
+    if missing := [column for column in judged if not isinstance(row.get(column), str)]:
+        raise BadTable(f"{path} has no {missing[0]!r}, which is what was to be judged: give the column back its name")
+    return tuple(cast(Gold, answers).normal(_unescape_formula(row[column])) for column in judged)
 
 
 def _escape_formula(text: str) -> str:
@@ -103,13 +130,17 @@ def _unescape_formula(text: str) -> str:
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(_FORMULA) else text
 
 
-def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
-    """A Label Studio labelling config: the shown columns, and one choice among the labels."""
+def config(columns: Sequence[str], labels: Sequence[Label], judged: Sequence[str] = ()) -> str:
+    """A Label Studio labelling config: the shown columns, what is to be `judged`, and one choice among the labels."""
     headers = "".join(
         f'  <Header value={_header(column)}/>\n  <Text name="text_{number}" value="$show_{number}"/>\n'
         for number, column in enumerate(columns)
     )
-    subject = "text_0" if columns else "text_id"
+    headers += "".join(
+        f'  <Header value="{name}"/>\n  <Text name="output_{number}" value="$output_{number}"/>\n'
+        for number, name in enumerate(judged)
+    )
+    subject = "output_0" if judged else "text_0" if columns else "text_id"
     head = headers or '  <Text name="text_id" value="$id"/>\n'
     choices = "".join(_choice(str(label)) for label in labels)
     return (
@@ -137,12 +168,22 @@ def read_batch(path: Path, labels: Answering) -> list[Reply]:
     )
     by_item: dict[str, Reply] = {}
     for reply in replies:
-        if reply.item in by_item and by_item[reply.item].code != reply.code:
+        before = by_item.get(reply.item, reply).code
+        if contradicts(before, reply.code):
             raise BadTable(
                 f"{path} answers the item {reply.item!r} twice, and differently: decide, and leave one answer there"
             )
+        if isinstance(before, Mapping) and isinstance(reply.code, Mapping):
+            reply = replace(reply, code={**before, **reply.code})
         by_item[reply.item] = reply
     return list(by_item.values())
+
+
+def contradicts(one: Said | None, other: Said | None) -> bool:
+    """Do two answers about an item differ, or two scores of one output?"""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return any(one.get(output, score) != score for output, score in other.items())
+    return one != other
 
 
 def _text(path: Path, what: str) -> str:
@@ -185,12 +226,27 @@ def _from_csv(path: Path, text: str, labels: Answering) -> list[Reply]:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():
             value = value if isinstance(labels, tuple) and value in labels else value.strip()
-            replies.append(_reply(item, value, labels, path, row.get("annotator") or None))
+            replies.append(_reply(item, value, labels, path, row, row.get("annotator") or None))
     return replies
 
 
-def _reply(item: str, value: str, labels: Answering, path: Path, annotator: str | None) -> Reply:
-    code = None if value == SKIP else said_code(value, labels, f"the label of the item {item!r} in {path}")
+def _reply(
+    item: str, value: str | None, labels: Answering, path: Path, row: Mapping[str, Any], annotator: str | None
+) -> Reply:
+    """What a row, or the data of a task, has for its item; nothing, or ``?``, skips it."""
+    skips = value is None or value == SKIP
+    if judged := judged_columns(labels):
+        if skips:
+            raise BadLabel(
+                f"{path} skips the item {item!r} and shows what is to be judged: an item is skipped before its outputs are "
+                "seen, so judge them"
+            )
+        outputs = _outputs(path, row, judged, labels)
+        try:
+            return Reply(item=item, code=cast(Gold, labels).judged(str(value), outputs), annotator=annotator)
+        except BadLabel as error:
+            raise BadLabel(f"the label of the item {item!r} in {path}: {error}") from error
+    code = None if skips else said_code(value, labels, f"the label of the item {item!r} in {path}")
     return Reply(item=item, code=code, annotator=annotator)
 
 
@@ -228,10 +284,10 @@ def _task(task: dict[str, Any], number: int, labels: Answering, path: Path) -> l
         annotations = []
     if not isinstance(annotations, list):
         raise BadTable(f"{path}: the annotations of the item {str(item)!r} are no list: export it again")
-    return [_annotation(annotation, str(item), labels, path) for annotation in annotations]
+    return [_annotation(annotation, str(item), labels, path, data) for annotation in annotations]
 
 
-def _annotation(annotation: Any, item: str, labels: Answering, path: Path) -> Reply:
+def _annotation(annotation: Any, item: str, labels: Answering, path: Path, data: Mapping[str, Any]) -> Reply:
     """One person's answer; a cancelled annotation is a skip, and what other controls than `label` say does not count."""
     if not isinstance(annotation, dict):
         raise BadTable(f"{path}: an annotation of the item {item!r} is damaged: export it again")
@@ -239,7 +295,7 @@ def _annotation(annotation: Any, item: str, labels: Answering, path: Path) -> Re
     known = who.get("email") if isinstance(who, dict) else who
     name = None if known in (None, "") else str(known).encode("utf-8", "replace").decode()
     if annotation.get("was_cancelled"):
-        return Reply(item=item, code=None, annotator=name)
+        return _reply(item, None, labels, path, data, name)
     try:
         values = [each.get("value", {}) for each in annotation["result"] if each.get("from_name", "label") == "label"]
         chosen = [value["choices"] for value in values if "choices" in value]
@@ -247,7 +303,7 @@ def _annotation(annotation: Any, item: str, labels: Answering, path: Path) -> Re
         chosen = []
     match chosen:
         case [[str() | int() as value]] if not isinstance(value, bool):
-            return _reply(item, str(value), labels, path, name)
+            return _reply(item, str(value), labels, path, data, name)
     raise BadLabel(
         f"{path}: the annotation of the item {item!r} is not a single choice under the name label: label it with the "
         "configuration of the batch, or delete the annotation there"
