@@ -123,7 +123,7 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    registration = _Registration(file=register, go=go, beacon=beacon, key=key)
+    registration = Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
@@ -166,7 +166,7 @@ def run_command(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Registration:
+class Registration:
     """What the flags of ``run`` say of the time before the first label."""
 
     file: Path | None  # the registration to write

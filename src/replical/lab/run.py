@@ -191,10 +191,10 @@ def run(
         if out is not None:
             own = commitment(session.secret)
             _check_file(Path(out), "certificate", "--out", lambda file: read(file)["body"]["private_commitment"], own)
+        if not private:
+            _check_key(published, lab or session.ledger.lab, signer, key)
         if lab is not None:
             session.sign(lab)
-        if not private:
-            _check_key(published, session.ledger.lab, signer, key)
         if until_budget is not None:
             session.spend(until_budget)
         if measure:
@@ -300,6 +300,8 @@ def _check_key(protocol: protocols.Protocol, name: str | None, signer: Signer | 
     listed = None if name is None else protocol.lab_keys.get(name)
     if protocol.lab_keys and name is None:
         raise BadUsage("the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME")
+    if protocol.lab_keys and signer is None and protocol.binding:
+        raise BadUsage("the protocol lists the keys of labs, so whoever confirms signs: give --key FILE, a private key")
     if listed is not None and signer is None:
         raise BadUsage(f"the protocol lists a key of the lab {name!r}: sign with --key FILE, its private key")
     if signer is not None and listed not in (None, signer.public):
