@@ -62,8 +62,8 @@ from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import Accounts, tolerance_of, up
 from replical.learners.planning import learner_for
-from replical.worlds.audit import run_lab
 from replical.worlds.baseline import usual_way
+from replical.worlds.labs import run_lab
 from replical.worlds.world import Population
 
 HISTORY = Path(__file__).parent / "history" / "choosing"

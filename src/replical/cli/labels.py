@@ -66,6 +66,10 @@ Batches = Annotated[
     Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
 ]
 IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
+Envelope = Annotated[
+    str | None,
+    typer.Option(help="in-toto: write the certificate as an in-toto Statement, with --key in a DSSE envelope"),
+]
 Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
 Public = Annotated[
     Path | None,
