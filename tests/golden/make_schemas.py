@@ -7,7 +7,7 @@ import msgspec
 
 import replical
 from replical.classes.catalogue import KINDS
-from replical.lab import preference, protocol, release, schema
+from replical.lab import preference, protocol, registration, release, schema
 from replical.lab.certificate import envelope, file
 from replical.lab.certificate.schema import Body, Provenance
 from replical.lab.journal import binding
@@ -193,10 +193,12 @@ def statements():
 
 
 def registrations():
-    said = {"schema": {"const": binding.SCHEMA}, "lab": either(NAME, NULL)}
-    said |= {key: DIGEST for key in binding.BODY if key not in said}
     (ref,), known = msgspec.json.schema_components([Provenance], ref_template="#/$defs/{name}")
-    return record(said | {"digest": DIGEST, "provenance": ref}, signature=SIGNATURE), known
+    said = {"schema": {"const": binding.SCHEMA}, "lab": either(NAME, NULL), "confirms": either(DIGEST, NULL)}
+    said |= dict.fromkeys(("protocol_fingerprint", "pool_fingerprint", "private_commitment", "digest"), DIGEST)
+    said["provenance"] = ref
+    assert set(said) == set(registration.PARTS)
+    return record(said, signature=SIGNATURE), known
 
 
 def votes():
@@ -222,14 +224,14 @@ def releases():
 
 def schemas():
     """Every file, by its name."""
-    certificate, statement, registration = certificates(), statements(), registrations()
+    certificate, statement, registered = certificates(), statements(), registrations()
     return {
         "protocol": named(schema.SCHEMA, "Protocol (its TOML, as JSON)", protocols()),
         "certificate": named(file.SCHEMA, "Certificate", certificate[0], **{"$defs": certificate[1]}),
         "statement": named(
             "replical.statement/2", "Certificate in an in-toto Statement", statement[0], **{"$defs": statement[1]}
         ),
-        "registration": named(binding.SCHEMA, "Registration", registration[0], **{"$defs": registration[1]}),
+        "registration": named(binding.SCHEMA, "Registration", registered[0], **{"$defs": registered[1]}),
         "vote": named(release.VOTE_SCHEMA, "Vote", votes()),
         "release": named(release.RELEASE_SCHEMA, "Release", releases()),
     }
