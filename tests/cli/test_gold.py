@@ -334,7 +334,7 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
 def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(install, loss, wrong):
     labels = {"loss": "mine", "source": install(loss)}
     protocol = Protocol.of(content(labels, ["good", "bad"]))
-    some = {"id": ["i", "j"], "good": ["B", "c"], "bad": ["x", "y"]}
+    some = {"id": ["i", "j"], "good": ["B", "B"], "bad": ["x", "y"]}
     with pytest.raises(ReplicalError) as error:
         run(protocol, some, lambda item: "a", "none.db")
     assert wrong in str(error.value)

@@ -97,7 +97,10 @@ def test_a_private_run_writes_a_vote_and_nothing_else(lab):
     ("words", "message"),
     [
         (["--private"], "a vote names its lab, so that nobody votes twice: give --lab NAME"),
-        (["--private", "--lab", "north", "--html", "a.html"], "--html shows a certificate, and --private writes none"),
+        (
+            ["--private", "--lab", "north", "--html", "a.html"],
+            "--html and --envelope show a certificate, and --private writes none",
+        ),
         (["--approve"], "--approve is about the vote of a private release: give --private too"),
     ],
 )

@@ -3,7 +3,8 @@
 import csv
 import json
 
-from replical.lab.sessions.batches import tasks_of, write_batch
+from replical.lab.sessions.batches import questions_of, write_batch
+from replical.lab.sessions.label_studio import Question
 
 LABELS = ("no", "yes")
 
@@ -38,9 +39,9 @@ def chose(*values, who=None):
 
 def written(folder, number, items, fields, labels):
     """A batch that asks for labels of these items."""
-    return write_batch(folder, number, [(item, ()) for item in items], fields, labels)
+    return write_batch(folder, number, [Question(item=item) for item in items], fields, labels)
 
 
 def items_of(path):
     """The items that a batch asks about."""
-    return {item for item, _ in tasks_of(path, LABELS)}
+    return {each.item for each in questions_of(path, LABELS)}

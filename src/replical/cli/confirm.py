@@ -17,6 +17,7 @@ from replical.cli.labels import (
     AnswerFile,
     Ask,
     Batches,
+    Envelope,
     Files,
     IdColumn,
     JournalFile,
@@ -33,6 +34,7 @@ from replical.cli.labels import (
 from replical.cli.output import Screen, answer, notes, prose
 from replical.cli.page import PageWords
 from replical.cli.protocol import loss_words
+from replical.cli.run_protocol import KeyFile, RegisterFile, Registration
 from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.lab.certificate.file import read
@@ -67,6 +69,9 @@ def confirm_command(
         str | None,
         typer.Option(help="the journal of the run that found the answer: none of its items may be in the pool"),
     ] = None,
+    lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the confirmation carries it")] = None,
+    register: RegisterFile = None,
+    key: KeyFile = None,
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
@@ -76,6 +81,7 @@ def confirm_command(
     annotator: Annotator = None,
     page: PageWords = None,
     public: Public = None,
+    envelope: Envelope = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -90,22 +96,39 @@ def confirm_command(
         "--public": public,
         "--answers": answers,
     }
-    check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
+    registration = Registration(file=register, go=False, beacon=None, key=key)
+    if not registration.stops:
+        check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
     published = read(certificate)
     protocol = confirming(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
+    registration.check(protocol, reads)
     lab = read_items(protocol, pool, id_column, public)
     if against_journal is None:
         check_fresh(published, lab)
     else:
         with Journal(against_journal, write=False) as original:
             check_fresh(published, lab, original)
+    if registration.stops:
+        with Journal(journal) as lab_journal:
+            registration.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
+        return 0
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
     labelling = _Labelling(protocol=protocol, source=source)
     with Journal(journal) as lab_journal:
-        done = run(protocol, lab, labelling, lab_journal, annotator=annotator, out=out)
+        done = run(
+            protocol,
+            lab,
+            labelling,
+            lab_journal,
+            lab=lab_name,
+            key=key,
+            annotator=annotator,
+            out=out,
+            envelope=envelope,
+        )
         proof, before = None if done.open else done.result.proof, labelling.before
         h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
         payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}

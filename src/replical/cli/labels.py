@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import textwrap
 import time
@@ -19,10 +20,21 @@ from replical.cli.page import PageOptions, serve_page
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab import run
-from replical.lab.journal.ledger import CANNOT_SAY
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.batches import SKIP, Reply, judged_columns, read_batch, tasks_of, write_batch
+from replical.lab.sessions.batches import questions_of, read_batch, write_batch
+from replical.lab.sessions.label_studio import (
+    KEY,
+    SKIP,
+    Away,
+    Project,
+    Reply,
+    Server,
+    change_words,
+    contradictions,
+    label_live,
+    questions,
+)
 from replical.lab.sessions.session import Session
 from replical.lab.tables import grouped_columns, read_labels
 from replical.learners.proof import family_of
@@ -33,6 +45,7 @@ if TYPE_CHECKING:
 
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 PENDING = 3
+_ASKS = ("terminal", "file", "page", "journal", "label-studio")
 _EVERY = 0.5  # seconds between two lines of progress
 _LONG = 5.0  # seconds after which a run from a column also says how many labels are left
 _LOOK = 0.2  # seconds between two looks into the journal
@@ -43,7 +56,8 @@ LabelColumn = Annotated[
     str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
 ]
 Ask = Annotated[
-    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
+    str | None,
+    typer.Option("--ask", help="terminal, file (batches to fill in), page, journal (replical label), or label-studio"),
 ]
 Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
 AnswerFile = Annotated[
@@ -53,6 +67,10 @@ Batches = Annotated[
     Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
 ]
 IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
+Envelope = Annotated[
+    str | None,
+    typer.Option(help="in-toto: write the certificate as an in-toto Statement, with --key in a DSSE envelope"),
+]
 Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
 Public = Annotated[
     Path | None,
@@ -64,9 +82,9 @@ Files = Mapping[str, Path | str | None]  # what flags name
 def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
     """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
     if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
-    if ask not in (None, "terminal", "file", "page", "journal"):
-        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+        raise BadUsage(f"give --labels FILE:COLUMN or --ask {'|'.join(_ASKS)}, and not both")
+    if ask not in (None, *_ASKS):
+        raise BadUsage(f"--ask is {', '.join(_ASKS[:-1])} or {_ASKS[-1]}, got {ask!r}")
     never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
 
 
@@ -111,6 +129,8 @@ class Source:
             serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
         elif self.ask == "journal":
             _wait(session, outlook)
+        elif self.ask == "label-studio":
+            ask_in_label_studio(session, self.details, self.page, outlook)
         else:
             return ask_by_file(session, self.batches, self.answers, self.details)
         return None
@@ -255,29 +275,28 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             outlook.look()
 
 
-def ask_by_file(
-    session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]
-) -> Path | None:
+def ask_by_file(session: Session, folder: Path, answers: Path | None, details: Details) -> Path | None:
     """Read back what was filled in; what is open and in no batch yet, as after a skip, gets a batch of its own."""
-    said = session.answers
     if answers is not None:
         _record_answers(session, answers)
     for path in sorted(folder.glob("batch-*.csv")):
-        if any(item in session.ledger.asked for item, _ in tasks_of(path, said)):
-            _refuse_changes(session, path, read_batch(path, said))
+        if any(each.item in session.ledger.asked for each in questions_of(path, session.answers)):
+            _refuse_changes(session, path, read_batch(path, session.answers))
     while session.open:
-        held, tasks = {path: tasks_of(path, said) for path in sorted(folder.glob("batch-*.csv"))}, session.tasks
-        waiting = [path for path, kept in held.items() if not kept.isdisjoint(tasks)]
+        held = {path: questions_of(path, session.answers) for path in sorted(folder.glob("batch-*.csv"))}
+        asked = questions(session)
+        waiting = [path for path, kept in held.items() if not kept.isdisjoint(asked)]
         if sum(_record_answers(session, path) for path in waiting):
             continue
-        fresh = [task for task in tasks if not any(task in kept for kept in held.values())]
+        fresh = [each for each in asked if not any(each in kept for kept in held.values())]
         if not fresh:
             return waiting[-1]
-        items = list(dict.fromkeys(item for item, _ in fresh))
-        for item in items if judged_columns(said) else ():
-            session.show(item)
+        for each in fresh:
+            if each.outputs:
+                session.show(each.item)
         last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, details(items), said)
+        items = list(dict.fromkeys(each.item for each in fresh))
+        return write_batch(folder, last + 1, fresh, details(items), session.answers)
     return None
 
 
@@ -310,37 +329,21 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
     repeats = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
     if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
         repeats = [reply for reply in repeats if reply.code is not None and reply.item in ledger.labels]
-    suspects = {task: code for reply in repeats for task, code in _changes(reply, ledger.labels.get(reply.item))}
-    if not suspects:
+    for reply in contradictions(session, repeats):
+        raise BadTable(f"{path} has {change_words(session, reply)}")
+
+
+def ask_in_label_studio(session: Session, details: Details, options: PageOptions, outlook: Outlook | None) -> None:
+    """Ask at a Label Studio server until the run has ended."""
+    if not session.open:
         return
-    for event in session.journal.events():
-        if event.item is not None and event.kind in ("answer", "correction", "skip"):
-            scores = event.said.items() if isinstance(event.said, Mapping) else ()
-            for output, said in [(None, event.said), *scores]:
-                if suspects.get((event.item, output), CANNOT_SAY) == said:
-                    del suspects[event.item, output]
-    for (item, output), code in suspects.items():
-        recorded = ledger.labels.get(item)
-        if output is not None and isinstance(recorded, Mapping):
-            recorded = recorded[output]
-        before, now = _label_text(session, recorded), _label_text(session, code)
-        correct = f"record {now!r} with replical journal correct, or " if SKIP not in (before, now) else ""
-        what = f"the item {item!r}" if output is None else f"the output {output!r:.40} of the item {item!r}"
-        raise BadTable(
-            f"{path} has {now!r} for {what}, but {before!r} is recorded: {correct}put {before!r} there again"
-        )
-
-
-def _changes(reply: Reply, before: Said | None) -> list[tuple[tuple[str, str | None], Said | None]]:
-    """What a reply says of its item, or of outputs of it, that is not what is recorded."""
-    if isinstance(reply.code, Mapping) and isinstance(before, Mapping):
-        code = reply.code.items()
-        return [((reply.item, output), score) for output, score in code if before.get(output, score) != score]
-    return [((reply.item, None), reply.code)] if reply.code != before else []
-
-
-def _label_text(session: Session, code: Said | None) -> str:
-    return SKIP if code is None else str(session.protocol.word(code))
+    server = Server(options.url or "", os.environ.get(KEY, "").strip())
+    try:
+        project = Project(session, server, details, number=options.project, votes=options.votes, note=notes.say)
+    except Away as error:
+        raise BadUsage(f"Label Studio at {server.url} does not answer: {error}") from error
+    notes.say(f"Label at {project.url}")
+    label_live(project, session, look=(lambda: None) if outlook is None else outlook.look, note=notes.say)
 
 
 def source_of(
@@ -357,14 +360,14 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
-    if page is not None or options.get("ask") in ("page", "journal"):
+    if options.get("ask") in ("page", "journal") or (page is not None and options.get("ask") != "label-studio"):
         _refuse_page(protocol)
+    options["page"] = PageOptions.of(page or (), live=options.get("ask") == "label-studio")
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
-        page=PageOptions.of(page) if page else PageOptions(),
         **options,
     )
 

@@ -184,15 +184,6 @@ class Session:
         return self.replay.shuffle(item, cast(Any, self.lab.items).outputs[self.replay.places[item]])
 
     @property
-    def tasks(self) -> list[tuple[str, tuple[str, ...]]]:
-        """What is asked now: items, or outputs of theirs that are to be scored, mixed in a private order, or pairs."""
-        if isinstance(self.answers, Scores):
-            outputs = [(item, output) for item in self.open for output in self.outputs(item)]
-            return [(item, (output,)) for item, output in sorted(outputs, key=lambda task: self.replay.rank(*task))]
-        duel = isinstance(self.answers, Gold) and bool(self.answers.choices)
-        return [(item, tuple(self.pair(item)) if duel else ()) for item in self.open]
-
-    @property
     def ended(self) -> bool:
         """Has the run ended?"""
         return self.course.query is None
