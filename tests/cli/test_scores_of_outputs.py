@@ -334,34 +334,43 @@ def test_a_batch_that_lost_its_outputs_is_refused(command):
     assert (code, "has no column 'output', which is what was to be judged" in said) == (2, True)
 
 
-def test_two_candidates_duel_by_file_and_from_label_studio(command):
-    Path("d.toml").write_text(Protocol.of(content({"loss": "duel"}, NAMES[:2], batch=4)).toml())
+def preferred(first, second):
+    return "1" if min((first, second), key=list(LOSSES).index) == first else "2"
+
+
+def heard(path):
+    with Journal(path, write=False) as journal:
+        return [event.said for event in journal.events() if event.kind == "answer"]
+
+
+@pytest.fixture
+def duel(command):
+    """A batch of a duel, and the outputs that are preferred."""
+    Path("d.toml").write_text(Protocol.of(content({"loss": "duel"}, NAMES[:2], batch=24)).toml())
     assert by_file(command, "d.toml")[0] == 3
+    return Path("f.batches/batch-0001.csv")
 
-    def prefer(first, second):
-        best = min((first, second), key=list(LOSSES).index)
-        return "1" if best == first else "2"
 
-    rows = filled(Path("f.batches/batch-0001.csv"), lambda row: prefer(row["first"], row["second"]))
-    assert {prefer(row["first"], row["second"]) for row in rows} == {"1", "2"}  # sides are drawn
+def test_two_candidates_duel_by_file(command, duel):
+    rows = filled(duel, lambda row: preferred(row["first"], row["second"]))
+    assert {preferred(row["first"], row["second"]) for row in rows} == {"1", "2"}  # sides are drawn
     code, said = by_file(command, "d.toml")
     assert code in (0, 3), said
-    config = Path("f.batches/label-studio.xml").read_text()
+    assert heard("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
+
+
+def test_two_candidates_duel_in_label_studio(command, duel):
+    config = duel.with_name("label-studio.xml").read_text()
     assert all(f'<Choice value="{word}"/>' in config for word in ("1", "2", "tie"))
     assert 'value="$output_1"' in config
-    if code == 3:
-        tasks = json.loads(Path("f.batches/batch-0002.json").read_text())
-        export = [
-            task
-            | {"annotations": [{"result": [{"from_name": "label", "value": {"choices": ["tie"]}}], "completed_by": 1}]}
-            for task in tasks
-        ]
-        Path("export.json").write_text(json.dumps(export))
-        assert by_file(command, "d.toml", "--answers", "export.json")[0] in (0, 3)
-    with Journal("f.db", write=False) as journal:
-        told = [event.said for event in journal.events() if event.kind == "answer"]
-    assert told[:4].count("clear") == 4 or set(told[:4]) <= {"clear", "wordy"}
-    assert code == 0 or told[4:8] == ["tie"] * len(told[4:8])
+    tasks = json.loads(duel.with_suffix(".json").read_text())
+    said = ["tie"] + [preferred(task["data"]["output_0"], task["data"]["output_1"]) for task in tasks[1:]]
+    for task, word in zip(tasks, said, strict=True):
+        task["annotations"] = [{"result": [{"from_name": "label", "value": {"choices": [word]}}], "completed_by": 1}]
+    Path("export.json").write_text(json.dumps(tasks))
+    assert by_file(command, "d.toml", "--answers", "export.json")[0] in (0, 3)
+    best = [min(task["data"]["output_0"], task["data"]["output_1"], key=list(LOSSES).index) for task in tasks[1:]]
+    assert heard("f.db")[: len(tasks)] == ["tie", *best]
 
 
 def test_a_preference_for_what_nobody_says_is_refused(command):

@@ -203,7 +203,7 @@ class Desk:
                 "open": len(self.session.open),
                 "ended": self.ended,
                 "left": None if most is None else max(0, most - labels),
-                "about": self.session.ledger.left,
+                "about": None if self._outlook is None else self._outlook.about,
                 "agreement": self.agreement(),
             }
 
@@ -215,8 +215,13 @@ class Desk:
 class LabelEstimator(Protocol):
     """Whoever estimates how many labels are left."""
 
+    @property
+    def about(self) -> int | None:
+        """About how many; None where nobody knows."""
+        ...
+
     def look(self) -> None:
-        """The run has changed. What was found is in the journal then."""
+        """The run has changed."""
         ...
 
 
