@@ -14,7 +14,7 @@ import numpy as np
 from replical.bounds.betting import mean_interval, share_interval
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.learners.base import Conversation, Learner, Memory, Resumable
+from replical.learners.base import Conversation, Learner
 from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Result
 from replical.pools.groups import SINGLE
@@ -86,21 +86,8 @@ class Measured:
         conversation
             It ends with the learner's result, with `measured` if the pool held any fresh item.
         """
-        return self.resume(pool, shared, Memory())
-
-    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
-        """The same, from what a `memory` has kept of the learner's own run on `pool` with the `shared` string.
-
-        Returns
-        -------
-        conversation
-            As that of `run`.
-        """
         plan = self.learner.plan
-        learner = self.learner
-        talk = learner.resume(pool, shared, memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
-        result: Result = yield from talk
-        memory.snapshot = memory.standing = None  # of what follows nothing is kept, and it is known how long it takes
+        result: Result = yield from self.learner.run(pool, shared)
         scanned, h = result.items_scanned, result.hypothesis
         assert scanned is not None, "who can be measured says where the fresh items begin"
         assert h is not None, "and always has an answer"
