@@ -10,11 +10,12 @@ import json
 import pytest
 
 from replical.cli import main
-from replical.lab.certificate.file import write
+from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.verify import verify
 from replical.lab.journal import journal as journal_module
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.signatures import new_key, read_private
 from replical.lab.tables import read_pool
 from support.certificates import Tags, resealed
 from support.lab import Run, content, private, world, write_csv
@@ -112,9 +113,9 @@ def test_a_good_answer_is_confirmed_and_anyone_can_check(lab):
     page = Tags((lab.folder / "page.html").read_text()).texts
     assert "Confirmed\nConfirmation of a published answer" in page
     assert f"Confirmed: {name} (hypothesis {told['hypothesis']['index']}) errs at most 0.2 more" in page
-    lab("compare", "a.json", "b.json")
-    assert f"Identical: {name} alone is left in 1 lab." in lab.out
-    assert f"Confirmed by lab 2: {name}, margin 0.2, level 0.2." in lab.out
+    lab("compare", "a.json", "b.json", code=4)
+    assert lab.out.startswith(f"Not replicated: 1 lab ran the protocol, and chose {name}; a confirmation is no second")
+    assert f"Confirmed by lab 2 (no name, claimed): {name}, margin 0.2, level 0.2." in lab.out
     before = lab.content()
     lab.confirm("--margin", ".2")
     assert before["body"] == lab.content()["body"]
@@ -144,7 +145,7 @@ def test_undecided_at_its_budget_it_goes_on_with_a_larger_one(lab):
     assert found["proof"]["against"] != found["hypothesis"]["index"]
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
     lab("compare", "a.json", "b.json", code=4)
-    assert "Undecided by lab 2: " in lab.out
+    assert "Undecided by lab 2 (no name, claimed): " in lab.out
     lab.confirm("--margin", ".1")
     assert lab.content()["body"]["proof"]["outcome"] == "confirmed"
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
@@ -294,6 +295,89 @@ def test_a_journal_belongs_to_one_confirmation(lab):
     assert "the journal b.db belongs to a confirmation, not to a run: give this one a journal of its own" in lab.err
     lab("lab", "confirm", "a.json", *files, "--journal", "a.db", code=2)
     assert "the journal a.db belongs to a run, not to a confirmation" in lab.err
+
+
+# ---- by whom, and about what ----
+
+
+@pytest.mark.parametrize("others", [1, 3])
+def test_confirmations_replicate_nothing_however_many(lab, others):
+    """Whoever has a certificate can make a table on which its answer holds."""
+    for number in range(others):
+        lab.confirm("--margin", ".2", "--lab", f"lab {number}", pool="b" if number == 0 else f"b{number}")
+        (lab.folder / f"b{number + 1}.csv").write_text(
+            (lab.folder / "b.csv").read_text().replace("\ni", f"\nj{number}-")
+        )
+    files = ["b.json", *(f"b{number}.json" for number in range(1, others))]
+    told = json.loads(lab("compare", "a.json", *files, "--json", code=4))
+    assert (told["replicated"], told["identical"], told["runs"]) == (False, True, 1)
+    assert [each["certified"] for each in told["files"]] == [True] * (1 + others)
+    assert [(each["name"], each["signed"]) for each in told["confirmations"]] == [
+        (f"lab {number}", False) for number in range(others)
+    ]
+
+
+def test_a_confirmation_is_compared_with_the_certificate_that_it_names(lab):
+    lab.confirm("--margin", ".2", "--lab", "reader")
+    write(forge(lab.content("a.json"), ("runs_in_journal", 2)), lab.folder / "again.json")
+    lab("compare", "again.json", "b.json", code=2)
+    assert "file 2 confirms the answer of the certificate sha256:" in lab.err
+    assert "which is not among these: give it too" in lab.err
+    found = lab.content()
+    write(forge(found, ("confirms.pool_fingerprint", found["body"]["class_fingerprint"])), lab.folder / "other.json")
+    lab("compare", "a.json", "other.json", code=2)
+    assert "and tells another answer, protocol or pool than that" in lab.err
+    write(forge(lab.content("a.json"), ("lab", "reader")), lab.folder / "named.json")
+    digest = lab.content("named.json")["digest"]
+    write(forge(found, ("confirms.certificate", digest)), lab.folder / "own.json")
+    lab("compare", "named.json", "own.json", code=2)
+    assert "files 1 and 2 are both of the lab 'reader': give one file a lab" in lab.err
+
+
+def test_where_a_protocol_lists_keys_whoever_confirms_signs(lab, certificates, tmp_path):
+    keys = {name: new_key(tmp_path / f"{name}.pem")[1] for name in ("north", "reader")}
+    said = content(batch=2) | {"labs": {"names": ["north", "south"], "keys": {"north": keys["north"]}}}
+    with Run(tmp_path, said, world(seed=11), "listed") as run:
+        run.session.sign("north")
+        write(read_private(tmp_path / "north.pem").sign(certify(run.session)), tmp_path / "a.json")
+    lab.confirm("--margin", ".2", code=2)
+    assert "the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME" in lab.err
+    lab.confirm("--margin", ".2", "--lab", "reader", code=2)
+    assert "so whoever confirms signs: give --key FILE, a private key" in lab.err
+    lab.confirm("--margin", ".2", "--lab", "north", "--key", "reader.pem", code=2)
+    assert "reader.pem is not the key that the protocol lists for the lab 'north'" in lab.err
+    lab.confirm("--margin", ".2", "--lab", "reader", "--key", "reader.pem")
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db", "-v")
+    assert "whose signature it is: the protocol lists no key of this lab" in lab.out
+    lab("compare", "a.json", "b.json", code=4)
+    assert "Confirmed by lab 2 (reader, claimed): " in lab.out
+    signed = lab.content()
+    for unsigned in (
+        {key: value for key, value in forge(signed).items() if key != "signature"},
+        resealed(
+            {
+                "schema": signed["schema"],
+                "provenance": signed["provenance"],
+                "body": {key: value for key, value in signed["body"].items() if key != "lab"},
+            }
+        ),
+        read_private(tmp_path / "reader.pem").sign(forge(signed, ("lab", "north"))),
+    ):
+        write(unsigned, tmp_path / "forged.json")
+        lab("compare", "a.json", "forged.json", code=2)
+        assert "forged.json is not valid (signed by " in lab.err
+    listed = read_private(tmp_path / "north.pem").sign(forge(signed, ("lab", "north")))
+    assert verify(listed).valid
+
+
+def test_a_confirmation_is_registered_before_its_first_label(lab):
+    told = json.loads(lab.confirm("--margin", ".2", "--lab", "reader", "--register", "r.json", "--json"))
+    assert told["status"] == "registered"
+    assert not (lab.folder / "b.json").exists()
+    lab.confirm("--margin", ".2")
+    lab("verify", "b.json", "--registration", "r.json")
+    lab("compare", "a.json", "b.json", "--registration", "r.json", code=1)
+    assert "Not as registered: certificate 1 has no registration here." in lab.out
 
 
 # ---- forgeries ----

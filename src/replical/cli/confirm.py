@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import Outlook
 from replical.cli.inputs import number, whole
 from replical.cli.labels import (
     PENDING,
@@ -17,6 +16,7 @@ from replical.cli.labels import (
     AnswerFile,
     Ask,
     Batches,
+    Envelope,
     Files,
     IdColumn,
     JournalFile,
@@ -30,9 +30,10 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import Screen, answer, notes, prose
+from replical.cli.output import answer, notes, prose
 from replical.cli.page import PageWords
 from replical.cli.protocol import loss_words
+from replical.cli.run_protocol import KeyFile, RegisterFile, Registration
 from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.lab.certificate.file import read
@@ -67,6 +68,9 @@ def confirm_command(
         str | None,
         typer.Option(help="the journal of the run that found the answer: none of its items may be in the pool"),
     ] = None,
+    lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the confirmation carries it")] = None,
+    register: RegisterFile = None,
+    key: KeyFile = None,
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
@@ -76,6 +80,7 @@ def confirm_command(
     annotator: Annotator = None,
     page: PageWords = None,
     public: Public = None,
+    envelope: Envelope = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -90,22 +95,39 @@ def confirm_command(
         "--public": public,
         "--answers": answers,
     }
-    check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
+    registration = Registration(file=register, go=False, beacon=None, key=key)
+    if not registration.stops:
+        check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
     published = read(certificate)
     protocol = confirming(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
+    registration.check(protocol, reads)
     lab = read_items(protocol, pool, id_column, public)
     if against_journal is None:
         check_fresh(published, lab)
     else:
         with Journal(against_journal, write=False) as original:
             check_fresh(published, lab, original)
+    if registration.stops:
+        with Journal(journal) as lab_journal:
+            registration.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
+        return 0
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
     labelling = _Labelling(protocol=protocol, source=source)
     with Journal(journal) as lab_journal:
-        done = run(protocol, lab, labelling, lab_journal, annotator=annotator, out=out)
+        done = run(
+            protocol,
+            lab,
+            labelling,
+            lab_journal,
+            lab=lab_name,
+            key=key,
+            annotator=annotator,
+            out=out,
+            envelope=envelope,
+        )
         proof, before = None if done.open else done.result.proof, labelling.before
         h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
         payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}
@@ -122,10 +144,10 @@ def confirm_command(
             answer(payload | {"journal": lab_journal.where, "confirmation": str(out)})
         else:
             for sentence in _outcome_words(done.session, proof):
-                _say(prose, sentence)
-            _say(prose, f"Written: {out} (confirmation), {lab_journal.where} (journal).")
+                prose.say(sentence)
+            prose.say(f"Written: {out} (confirmation), {lab_journal.where} (journal).")
         if before not in (None, "undecided", proof.outcome):
-            _say(notes, f"The outcome has changed: it was {before}.")
+            notes.say(f"The outcome has changed: it was {before}.")
     return CODES[proof.outcome]
 
 
@@ -143,11 +165,7 @@ class _Labelling:
         if session.fresh:
             _announce(session, self.protocol)
         self.before = next(reversed(session.ledger.results), None)
-        self.batch = self.source.answer(session, Outlook(session, looks=False))
-
-
-def _say(screen: Screen, sentence: str) -> None:
-    screen.print(sentence, markup=False, soft_wrap=True)
+        self.batch = self.source.answer(session)
 
 
 def _announce(session: Session, protocol: Confirming) -> None:
@@ -158,14 +176,13 @@ def _announce(session: Session, protocol: Confirming) -> None:
     among = (
         f"{count(plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, level {float(plan.level):g}"
     )
-    _say(notes, f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
+    notes.say(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
     for sentence in loss_words(protocol):
-        _say(notes, sentence)
-    _say(notes, "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.")
+        notes.say(sentence)
+    notes.say("Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.")
     epsilon = fraction(protocol.parameter("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
-        _say(
-            notes,
+        notes.say(
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
             "advice: an answer within epsilon there may lie close to it here.",
         )

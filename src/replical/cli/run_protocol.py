@@ -17,6 +17,7 @@ from replical.cli.labels import (
     AnswerFile,
     Ask,
     Batches,
+    Envelope,
     Files,
     IdColumn,
     JournalFile,
@@ -91,6 +92,7 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    envelope: Envelope = None,
     page_words: PageWords = None,
     until_budget: Annotated[
         int | None,
@@ -121,12 +123,12 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    registration = _Registration(file=register, go=go, beacon=beacon, key=key)
+    registration = Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html)
+    _check_private(private=private, approve=approve, shows=html is not None or envelope is not None)
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
     _check_listed(protocol, private=private)
@@ -148,7 +150,8 @@ def run_command(
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         done = run(
             protocol, items, labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
-            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, private=private, note=notes.say,
+            until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, envelope=envelope,
+            private=private, note=notes.say,
         )  # fmt: skip
         session = done.session
         if done.open:
@@ -163,7 +166,7 @@ def run_command(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Registration:
+class Registration:
     """What the flags of ``run`` say of the time before the first label."""
 
     file: Path | None  # the registration to write
@@ -221,11 +224,11 @@ class _Labelling:
         self.batch = self.source.answer(session, self.outlook)
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, shows: bool) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
-    if private and html is not None:
-        raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
+    if private and shows:
+        raise BadUsage("--html and --envelope show a certificate, and --private writes none: leave them out")
 
 
 def _check_listed(protocol: Protocol, *, private: bool) -> None:

@@ -158,8 +158,10 @@ def compare_command(
     registration: RegistrationFiles = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided.
+    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if that is undecided.
 
+    Replicated: two or more labs ran the protocol, on items of their own, and ended with one answer. A confirmation is no
+    run: it may speak against an answer, and with one run and any number of them nothing is replicated (4).
     Each file is checked alone first. Two files of one lab are refused; labs that share their items are no two labs, which is
     said first and is exit code 1.
     """
@@ -178,10 +180,10 @@ def compare_command(
         contents.append(certificate)
         verdicts.append(verdict)
     comparison = compare(contents)
-    runs, registrations = [each for each in contents if not confirms(each["body"])], registration or []
-    unfit = wrong_registrations(runs, registrations)
+    registrations = registration or []
+    unfit = wrong_registrations(contents, registrations)
     if as_json:
-        files = [_depth(path, verdict) for path, verdict in zip(certificates, verdicts, strict=True)]
+        files = [_depth(*each) for each in zip(certificates, verdicts, contents, strict=True)]
         told = asdict(comparison) | {"replicated": comparison.replicated, "files": files}
         registered = {"given": len(registrations), "wrong": unfit}
         answer({"schema": "replical.compare/1", **told, "registrations": registered})
@@ -193,7 +195,7 @@ def compare_command(
         )
         if comparison.warning and not comparison.same_items:
             notes.say(f"Warning: {comparison.warning}")
-        say_registrations(runs, registrations, unfit)
+        say_registrations(contents, registrations, unfit)
     if unfit:
         return NO
     if comparison.undecided and not comparison.same_items:
@@ -207,10 +209,10 @@ def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequen
     return found + mismatches(certificates, {str(file): read_registration(file) for file in files}) if files else found
 
 
-def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
-    """How deeply a file was checked."""
+def _depth(path: Path, verdict: Verification, content: Mapping[str, Any]) -> dict[str, Any]:
+    """How deeply a file was checked, and whether it has a proof of its own."""
     counts = {"checked": len(verdict.checked), "not_checkable": len(verdict.unchecked)}
-    return {"file": path.name, "level": verdict.level, **counts}
+    return {"file": path.name, "level": verdict.level, "certified": content["body"]["certified"], **counts}
 
 
 def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
@@ -226,18 +228,21 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
             prose.say(_certification(certificates))
     elif certificates:
         chosen, labs = certificates[0]["hypothesis"]["description"], len(certificates)
-        who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
+        if labs == 1:
+            prose.say(f"Not replicated: 1 lab ran the protocol, and chose {chosen}; a confirmation is no second run.")
+        who = {2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
         who = f"all {labs} files" if comparison.same_items else who
-        if comparison.common is not None:
+        if labs > 1 and comparison.common is not None:
             prose.say(f"Identical: {comparison.common.names[0]} alone is left in {who}.")
             _say_together(comparison.common, certificates)
-        else:
+        elif labs > 1:
             prose.say(f"Identical: {who} chose {chosen}.")
             prose.say(_certification(certificates))
     for each in comparison.confirmations:
         word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
         against = "" if each.against is None else f", against {each.against}"
-        prose.say(f"{word} by lab {each.lab}: {each.answer}, margin {each.margin:g}, level {each.level:g}{against}.")
+        who = f"lab {each.lab} ({each.name or 'no name'}, {'signed' if each.signed else 'claimed'})"
+        prose.say(f"{word} by {who}: {each.answer}, margin {each.margin:g}, level {each.level:g}{against}.")
 
 
 def _say_common(common: Common, certificates: list[dict[str, Any]]) -> None:

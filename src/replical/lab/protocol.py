@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from replical.classes import outputs
@@ -162,7 +161,7 @@ class Protocol:
     @property
     def registers(self) -> bool:
         """Must every lab register before its first label?"""
-        return self.beacon is not None or bool(self.content.get("register", False))
+        return "beacon" in self.content or bool(self.content.get("register", False))
 
     @property
     def labs_most(self) -> int | None:
@@ -385,8 +384,8 @@ def _weights(value: Any) -> Any:
 class Confirming(Protocol):
     """A protocol whose published answer a lab confirms on its own items, in place of a run.
 
-    It is another question with a journal of its own: whoever confirms is none of the labs that are listed, and neither
-    registers nor waits for a beacon.
+    It is another question with a journal of its own. Whoever confirms registers and signs as those who run do, need not be
+    listed, and waits for no beacon.
 
     Parameters
     ----------
@@ -401,7 +400,7 @@ class Confirming(Protocol):
     hypothesis: int
     part: Mapping[str, Any]
 
-    lab_names, lab_keys, beacon, registers = (), MappingProxyType[str, str]({}), None, False
+    lab_names, beacon = (), None
 
     @property
     def parts(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from replical.core.canonical import is_digest
 from replical.errors import BadJournal, BadRegistration, BadUsage
 from replical.lab.certificate import file as certificates
-from replical.lab.certificate.checks import Check, Checks, check_seal
+from replical.lab.certificate.checks import Check, Checks, check_seal, protocol_of
 from replical.lab.certificate.unchecked import PUBLISHED, not_checkable
 from replical.lab.certificate.verify import check_signature
 from replical.lab.journal.binding import (
@@ -25,6 +25,7 @@ from replical.lab.journal.binding import (
     bind,
     check_registered,
     name_events,
+    question_digest,
     registration_body,
     registration_digest,
 )
@@ -103,6 +104,8 @@ def read(path: Path) -> dict[str, Any]:
         raise BadRegistration(f"{path} is no registration: its digests are not written sha256:<64 hex digits>")
     if found["lab"] is not None and not is_name(found["lab"]):
         raise BadRegistration(f"{path} is no registration: {found['lab']!r:.90} is no name of a lab")
+    if not (found["confirms"] is None or is_digest(found["confirms"])):
+        raise BadRegistration(f"{path} is no registration: {found['confirms']!r:.90} is no digest of a question")
     if not isinstance(found["provenance"], dict):
         raise BadRegistration(f"{path} is no registration: it does not say when it was made")
     return found
@@ -114,7 +117,7 @@ _DIGEST_KEYS = ("protocol_fingerprint", "pool_fingerprint", "private_commitment"
 def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any]) -> tuple[Check, ...]:
     """Is this the certificate of the run that was registered?"""
     checks, body = Checks(), certificate["body"]
-    protocol = Protocol.of(body["protocol"])
+    protocol = protocol_of(body)
     check_file(checks, registration, protocol)
     checks(
         f"{REGISTERED}the protocol",
@@ -126,6 +129,8 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
         f"{REGISTERED}the private seed",
         lambda: _check_same(registration, "private_commitment", body["private_commitment"]),
     )
+    asked = question_digest(protocol)
+    checks(f"{REGISTERED}what is asked", lambda: _check_same(registration, "confirms", asked))
     checks(f"{REGISTERED}the lab", lambda: _check_same(registration, "lab", body.get("lab")))
     checks(
         f"{REGISTERED}the certificate refers to it",
@@ -248,6 +253,8 @@ def other_beacons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     first: dict[str, tuple[int, Mapping[str, Any]]] = {}
     for number, each in enumerate(certificates, 1):
         body = each["body"]
+        if "confirms" in body:
+            continue  # it waits for none
         before, with_it = first.setdefault(body["protocol_fingerprint"], (number, each))
         value, other = body.get("beacon"), with_it["body"].get("beacon")
         if value != other:

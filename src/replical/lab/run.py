@@ -14,7 +14,8 @@ from typing import Any, Protocol, cast, runtime_checkable
 from replical.classes.base import Label
 from replical.errors import BadKey, BadLabel, BadUsage, ReplicalError
 from replical.lab import protocol as protocols
-from replical.lab.certificate.file import certify, read, write
+from replical.lab.certificate.envelope import check_envelope
+from replical.lab.certificate.file import certify, read, write, write_enveloped
 from replical.lab.journal.binding import beacon_value, check_own, commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
@@ -80,6 +81,7 @@ def run(
     measure: int = 0,
     annotator: str | None = None,
     out: str | Path | None = None,
+    envelope: str | None = None,
     private: bool = False,
     note: Callable[[str], None] = lambda sentence: None,
     progress: Callable[[Session], None] = lambda session: None,
@@ -122,6 +124,8 @@ def run(
         Who labels, if nothing else is said.
     out
         A file for the certificate.
+    envelope
+        ``"in-toto"`` writes it as an in-toto Statement, with a key in a DSSE envelope.
     private
         Make no certificate: the lab sends a vote, `replical.lab.release.vote_of` of the session, for a private release.
     note
@@ -164,6 +168,7 @@ def run(
     >>> ended.open, ended.certificate["body"]["labels"]["asked"] == ended.result.labels
     ([], True)
     """
+    check_envelope(envelope)
     published = _protocol(protocol)
     check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None)
     source = label_source(labels, progress)
@@ -185,10 +190,10 @@ def run(
         if out is not None:
             own = commitment(session.secret)
             _check_file(Path(out), "certificate", "--out", lambda file: read(file)["body"]["private_commitment"], own)
+        if not private:
+            _check_key(published, lab or session.ledger.lab, signer, key)
         if lab is not None:
             session.sign(lab)
-        if not private:
-            _check_key(published, session.ledger.lab, signer, key)
         if until_budget is not None:
             session.spend(until_budget)
         if measure:
@@ -200,7 +205,9 @@ def run(
         if private:
             return Run(session=session, certificate=None)
         certificate = certify(session) if signer is None else signer.sign(certify(session))
-        if out is not None:
+        if out is not None and envelope is not None:
+            write_enveloped(certificate, Path(out), signer)
+        elif out is not None:
             write(certificate, Path(out))
         return Run(session=session, certificate=certificate)
 
@@ -289,6 +296,8 @@ def _check_key(protocol: protocols.Protocol, name: str | None, signer: Signer | 
     listed = None if name is None else protocol.lab_keys.get(name)
     if protocol.lab_keys and name is None:
         raise BadUsage("the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME")
+    if protocol.lab_keys and signer is None and protocol.binding:
+        raise BadUsage("the protocol lists the keys of labs, so whoever confirms signs: give --key FILE, a private key")
     if listed is not None and signer is None:
         raise BadUsage(f"the protocol lists a key of the lab {name!r}: sign with --key FILE, its private key")
     if signer is not None and listed not in (None, signer.public):

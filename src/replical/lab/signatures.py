@@ -115,27 +115,43 @@ class Signer:
 
     def sign(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """The published file with these `content`s, signed; another signature on it is replaced."""
-        value = base64.b64encode(self._key.sign(_message(content))).decode()
+        value = self.value(_message(content))
         return {**content, "signature": {"algorithm": ALGORITHM, "key": self.public, "value": value}}
+
+    def value(self, message: bytes) -> str:
+        """The bare signature of a message, in base64."""
+        return base64.b64encode(self._key.sign(message)).decode()
 
 
 def wrong_signature(content: Mapping[str, Any]) -> str | None:
     """What is wrong with the signature of a published file, whoever has its key; nothing if it is right."""
     needs_cryptography()
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
     signature = content.get("signature")
     if not isinstance(signature, Mapping) or set(signature) != set(PARTS):
         return f"a signature has the parts {', '.join(PARTS)}"
-    key, value = signature["key"], _base64(signature["value"])
-    if signature["algorithm"] != ALGORITHM or not is_public_key(key) or value is None:
+    if (
+        signature["algorithm"] != ALGORITHM
+        or not is_public_key(signature["key"])
+        or _base64(signature["value"]) is None
+    ):
         return "it is no Ed25519 signature"
-    try:
-        Ed25519PublicKey.from_public_bytes((_base64(key) or b"")[len(_OPENING) :]).verify(value, _message(content))
-    except (InvalidSignature, ValueError):
+    if not is_signed(signature["key"], signature["value"], _message(content)):
         return "the signature is forged, or the file was changed after it was signed"
     return None
+
+
+def is_signed(key: Any, value: Any, message: bytes) -> bool:
+    """Is this the signature of a `message` with that public key?"""
+    needs_cryptography()
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        raw = (_base64(key) or b"")[len(_OPENING) :]  # what is no key has another length
+        Ed25519PublicKey.from_public_bytes(raw).verify(_base64(value) or b"", message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def wrong_signer(content: Mapping[str, Any], lab: str | None, keys: Mapping[str, str]) -> str | None:

@@ -9,7 +9,7 @@ from replical.errors import BadJournal, BadProtocol, BadRegistration, BadUsage
 from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import confirming
-from replical.lab.journal.binding import commitment, seed_of
+from replical.lab.journal.binding import commitment, question_digest, seed_of
 from replical.lab.journal.binding import registration_digest as digest_of
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
@@ -295,16 +295,29 @@ def test_runs_without_their_registration_and_registrations_without_a_run_are_nam
     )
 
 
-def test_a_confirmation_needs_no_registration(opened):
-    """It is another question, with a journal of its own: a protocol's beacon has no part in it."""
+def test_a_confirmation_is_registered_with_its_question_and_waits_for_no_beacon(opened):
+    """It has a journal of its own. Who could choose the margin after the labels would confirm anything."""
     protocol, lab, journal = opened(said(beacon=BEACON), seed=2)
     with journal:
         register(protocol, lab, journal, name="north")
         tell_beacon(protocol, journal, "4f1c")
-        session = answered(Session(protocol, lab, journal), columns(2))
-        certificate = certify(session)
-    claimed = confirming(certificate)
+        certificate = certify(answered(Session(protocol, lab, journal), columns(2)))
+    claimed = confirming(certificate, margin=0.2)
     _, theirs, fresh = opened(claimed.content, "other", seed=3)
     with fresh:
-        session = Session(claimed, theirs, fresh)
+        with pytest.raises(BadJournal, match="the protocol asks every lab to register before its first label"):
+            Session(claimed, theirs, fresh)
+        made = register(claimed, theirs, fresh, name="a reader")
+        session = answered(Session(claimed, theirs, fresh), columns(3))
         assert session.private == session.secret
+        found = certify(session)
+    assert all(check.ok for check in check_against(found, made))
+    assert verify(found).valid
+    wider = resealed(made | {"confirms": question_digest(confirming(certificate, margin=0.3))})
+    assert [check.name for check in check_against(found, wider) if not check.ok] == [
+        "registered: what is asked",
+        "registered: the certificate refers to it",
+    ]
+    assert mismatches([certificate, found], {"r.json": made})[0].startswith("certificate 1 (north) has no registration")
+    del found["body"]["registration"]
+    assert not verify(resealed_certificate(found)).valid

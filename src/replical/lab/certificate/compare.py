@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replical.core.ranges import overlap, ranges_of
-from replical.errors import BadUsage
+from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import index_of, protocol_of, record_of
 from replical.lab.protocol import Protocol
 from replical.learners.proof import family_of
@@ -23,6 +23,8 @@ class ConfirmationOutcome:
     """What one lab found of another lab's answer; `lab` is its place among those compared, from 1 on."""
 
     lab: int
+    name: str | None
+    signed: bool  # with a key that the protocol lists
     answer: str
     outcome: str
     margin: float
@@ -70,6 +72,7 @@ class Comparison:
     identical: bool  # do all labs have one answer to one protocol, and did all that checked it confirm it?
     same_protocol: bool
     same_index: bool
+    runs: int  # labs' own runs among the files; the others confirm an answer of theirs
     # how often pools of one population look at least this different; None where protocols differ, or fewer than two
     # labs ran
     same_distribution_p: float | None
@@ -86,8 +89,11 @@ class Comparison:
 
     @property
     def replicated(self) -> bool:
-        """Do different labs, each with items of its own, have one answer?"""
-        return self.identical and not self.same_items
+        """Did two or more labs, each with items of its own, run one protocol and end with one answer?
+
+        Confirmations do not count as runs; one that refutes, or is undecided, speaks against it.
+        """
+        return self.identical and not self.same_items and self.runs > 1
 
     @property
     def undecided(self) -> bool:
@@ -95,6 +101,8 @@ class Comparison:
         refuted = any(each.outcome == "refuted" for each in self.confirmations)
         if self.common is not None and self.common.count != 1:
             return self.common.count > 1 and not refuted
+        if self.identical:
+            return self.runs < 2
         return self.same_protocol and self.same_index and not self.identical and not refuted
 
 
@@ -108,6 +116,7 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         )
     protocols = [body["protocol_fingerprint"] for body in bodies]
     _check_names(bodies)
+    _check_confirmed(certificates)
     indices = list(map(index_of, bodies))
     same_protocol = len(set(protocols)) == 1
     runs = [body for body in bodies if not confirms(body)]
@@ -128,7 +137,9 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
             f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
             "sample one population"
         )
-    confirmations = tuple(_confirmation(number, body) for number, body in enumerate(bodies, 1) if confirms(body))
+    confirmations = tuple(
+        _confirmation(number, each) for number, each in enumerate(certificates, 1) if confirms(each["body"])
+    )
     held = all(each.outcome == "confirmed" for each in confirmations)
     alone = common is None or common.count == 1
     identical = same_protocol and same_index and indices[0] is not None and held and alone
@@ -136,6 +147,7 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         identical=identical,
         same_protocol=same_protocol,
         same_index=same_index,
+        runs=len(runs),
         same_distribution_p=p,
         first_difference=None if identical else _difference(bodies, protocols, indices, confirmations, common),
         warning=warning,
@@ -210,11 +222,32 @@ def _check_names(bodies: Sequence[Any]) -> None:
     """Names of labs are their own: a lab that answers one protocol twice is counted once."""
     places: dict[tuple[str, str], int] = {}
     for number, body in enumerate(bodies, 1):
-        sets = "proof" in body and _contain_answer(body)  # of these each counts as a lab, whosever it is
-        if "lab" in body and not sets:
+        if "lab" in body:
             first = places.setdefault((body["protocol_fingerprint"], body["lab"]), number)
-            if first < number:
+            sets = all("proof" in each and _contain_answer(each) for each in (body, bodies[first - 1]))
+            if first < number and not sets:  # of sets each counts as a lab, whosever it is
                 raise BadUsage(f"files {first} and {number} are both of the lab {body['lab']!r}: give one file a lab")
+
+
+def _check_confirmed(certificates: Sequence[Mapping[str, Any]]) -> None:
+    """A confirmation is about the answer of a certificate that is here too, found on the items that it names."""
+    given = {each.get("digest"): each["body"] for each in certificates if not confirms(each["body"])}
+    for number, each in enumerate(certificates, 1):
+        body = each["body"]
+        if not confirms(body):
+            continue
+        said = body["confirms"]
+        if (of := given.get(said["certificate"])) is None:
+            raise BadUsage(
+                f"file {number} confirms the answer of the certificate {said['certificate'][:23]}, which is not among "
+                "these: give it too"
+            )
+        told = (said["pool_fingerprint"], body["protocol_fingerprint"], body["hypothesis"])
+        if told != (of["pool"]["fingerprint"], of["protocol_fingerprint"], of["hypothesis"]):
+            raise BadCertificate(
+                f"file {number} says that it confirms the certificate {said['certificate'][:23]}, and tells another answer, "
+                "protocol or pool than that"
+            )
 
 
 def _check_number(runs: Sequence[Any]) -> None:
@@ -233,10 +266,13 @@ def _labs_most(body: Mapping[str, Any]) -> int | None:
     return most
 
 
-def _confirmation(number: int, body: Mapping[str, Any]) -> ConfirmationOutcome:
-    against, said = body["proof"]["against"], body["confirms"]
+def _confirmation(number: int, certificate: Mapping[str, Any]) -> ConfirmationOutcome:
+    body, key = certificate["body"], certificate.get("signature", {}).get("key")
+    against, said, keys = body["proof"]["against"], body["confirms"], protocol_of(body).lab_keys
     return ConfirmationOutcome(
         lab=number,
+        name=body.get("lab"),
+        signed=key is not None and keys.get(body.get("lab", "")) == key,
         answer=_name(body),
         outcome=body["proof"]["outcome"],
         margin=said["margin"],

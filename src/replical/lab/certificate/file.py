@@ -28,11 +28,20 @@ from replical.classes.base import is_listed
 from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
+from replical.lab.certificate.envelope import (
+    close_envelope,
+    is_enveloped,
+    open_envelope,
+    sign,
+    statement_of,
+    wrong_envelope,
+)
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Link
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session, transcript
+from replical.lab.signatures import Signer
 from replical.learners.plan import Condition, Plan
 from replical.learners.proof import family_of
 
@@ -185,16 +194,31 @@ def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certif
     write_whole(path, text_of(certificate), what=what, refuse=BadCertificate)
 
 
+def write_enveloped(certificate: Mapping[str, Any], path: Path, signer: Signer | None) -> None:
+    """Write as an in-toto Statement, whole; in a DSSE envelope where somebody signs."""
+    statement = _dump(statement_of(_folded(certificate)))
+    text = statement if signer is None else _dump(sign(statement, signer))
+    write_whole(path, text, what="the certificate", refuse=BadCertificate)
+
+
 def text_of(certificate: Mapping[str, Any]) -> str:
     """The one way a certificate is written."""
+    return _dump(_folded(certificate))
+
+
+def _folded(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     rounds = certificate.get("body", {}).get("rounds", ()) if certificate.get("schema") == SCHEMA else ()
     if len(rounds) > MANY:
         certificate = {**certificate, "body": {**certificate["body"], "rounds": fold_rounds(rounds)}}
-    return json.dumps(certificate, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+    return certificate
+
+
+def _dump(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read(path: Path) -> dict[str, Any]:
-    """Read a certificate that is written as we write it; a file changed in any byte that matters to JSON is refused."""
+    """Read a certificate, or one in an envelope, that is written as we write it; a file changed in any byte is refused."""
     return read_as(path, SCHEMA, PARTS, optional=("signature",))
 
 
@@ -216,6 +240,9 @@ def read_as(
         content: Any = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
+    outer = content if schema == SCHEMA and is_enveloped(content) else None
+    if outer is not None:
+        content = _opened(outer, path, refuse)
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
     if content["schema"] != schema:
@@ -225,12 +252,27 @@ def read_as(
     if set(content) - set(optional) != set(parts) or not isinstance(content.get("body", {}), dict):
         raise refuse(f"{path} has other parts than {', '.join(parts[:-1])} and {parts[-1]}")
     try:
-        untouched = raw == text_of(content).encode()
+        untouched = raw == (text_of(content) if outer is None else _text_again(outer, content)).encode()
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError):  # what we would not write
         untouched = False
     if not untouched:
         raise refuse(f"{path} is not written as replical writes it: it has been edited")
+    if outer is not None and (wrong := wrong_envelope(outer, content.get("signature"))):
+        raise refuse(f"{path} is no {what}: {wrong} (its envelope)")
     return dict(content)
+
+
+def _text_again(outer: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
+    """The text of the Statement, or envelope, that was read, if it is as it was written."""
+    statement = _dump(statement_of(_folded(certificate)))
+    return _dump(close_envelope(statement, outer["signatures"])) if "payloadType" in outer else statement
+
+
+def _opened(outer: Mapping[str, Any], path: Path, refuse: Refuse) -> Any:
+    try:
+        return open_envelope(outer)
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        raise refuse(f"{path} is no certificate: its envelope is damaged ({type(error).__name__}: {error})") from error
 
 
 def _unfold(content: dict[str, Any], path: Path, refuse: Refuse) -> dict[str, Any]:

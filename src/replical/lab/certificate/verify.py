@@ -50,7 +50,7 @@ from replical.lab.certificate.unchecked import (
     unchecked_public,
     unchecked_registration,
 )
-from replical.lab.journal.binding import SCHEMA, check_own, commitment, is_beacon, registration_digest
+from replical.lab.journal.binding import SCHEMA, check_own, commitment, is_beacon, question_digest, registration_digest
 from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
@@ -176,6 +176,7 @@ def _check_reference(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return "the protocol asks every lab to register, and this run did not"
         says = {key: body[key] for key in ("protocol_fingerprint", "private_commitment")}
         says |= {"schema": SCHEMA, "pool_fingerprint": part["fingerprint"], "lab": body.get("lab")}
+        says |= {"confirms": question_digest(protocol)}
         if part["registration"] not in (None, registration_digest(says)):
             return same(part["registration"], registration_digest(says))
     return None if "parts" not in body else same(body["parts"][0]["registration"], body.get("registration"))
@@ -190,11 +191,17 @@ def _check_beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 def check_signature(
     checks: Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
 ) -> None:
-    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same."""
+    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same.
+
+    Who confirms need not be listed, and signs all the same, with a key of its own.
+    """
+    confirms = content.get("body", content).get("confirms") is not None
     if protocol.lab_keys.get(str(lab)) is None and not (protocol.lab_keys and lab is None):
         if "signature" in content:
             needs_cryptography()
             checks(f"{what}the signature is right", lambda: wrong_signature(content))
+        elif confirms and protocol.lab_keys:
+            checks(f"{what}signed by {lab}", lambda: "it is not signed, and the protocol lists the keys of labs")
         return
     if "signature" in content:
         needs_cryptography()

@@ -26,7 +26,7 @@ from replical.lab.schema import check_name
 from replical.learners.base import Learner
 
 SCHEMA = "replical.registration/1"
-BODY = ("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitment", "lab")
+BODY = ("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitment", "lab", "confirms")
 LONGEST = 1000  # characters of a beacon's value; those of public beacons have 64 to 128
 
 
@@ -184,14 +184,23 @@ def beacon_value(text: str) -> str:
 
 
 def registration_body(protocol: Protocol, items: str, secret: bytes, name: str | None) -> dict[str, Any]:
-    """What a registration says of a run: which protocol, which `items`, by fingerprint, which private seed, and whose."""
+    """What a registration says of a run: which protocol, which `items`, by fingerprint, which private seed, and whose.
+
+    Of a confirmation also what is asked: which answer, and how closely.
+    """
     return {
         "schema": SCHEMA,
         "protocol_fingerprint": protocol.fingerprint,
         "pool_fingerprint": items,
         "private_commitment": commitment(secret),
         "lab": name,
+        "confirms": question_digest(protocol),
     }
+
+
+def question_digest(protocol: Protocol) -> str | None:
+    """What stays fixed of the answer that is confirmed and of how closely; None for a run."""
+    return fingerprint(cast(Json, protocol.binding)) if protocol.binding else None
 
 
 def registration_digest(content: Mapping[str, Any]) -> str:
