@@ -275,6 +275,9 @@ class Curve:
         return self.plan if self.loop else f"{self.plan}, last sample only"
 
 
+LAST = ("final_scale", "k_final")
+
+
 def divided(curve: Curve, world: World, factor: float) -> Plan:
     """A plan with its sample sizes divided by `factor`."""
     cell, name = curve.cell, curve.plan
@@ -284,9 +287,9 @@ def divided(curve: Curve, world: World, factor: float) -> Plan:
         k_final = max(1, math.floor(whole.integer("k_final") / by))
         made: Plan = cell.plan(world, name, k_loop=k_loop, k_final=k_final)
         return made
-    smaller = cell.plan(world, name, k_loop=k_loop)  # its last sample is a multiple of Δ², so the multiple is divided
+    smaller = cell.plan(world, name, k_loop=k_loop)  # the paper's last sample is a multiple of Δ², which is divided
     numbers = (
-        replace(number, value=number.value / by) if number.name == "final_scale" else number
+        replace(number, value=type(number.value)(number.value / by)) if number.name in LAST else number
         for number in smaller.numbers
     )
     return replace(smaller, numbers=tuple(numbers))
@@ -388,7 +391,7 @@ def _made(learner: str, name: str, at: dict[str, float]) -> Any:
 
 
 def _last(made: Any) -> float:
-    return float(made.final_size(made.stop_mass))
+    return float(made.labels_most - made.rounds_most * made.k)
 
 
 def _printed(at: dict[str, float], B: float, outer: float) -> float:
@@ -397,9 +400,8 @@ def _printed(at: dict[str, float], B: float, outer: float) -> float:
 
 
 def _ranked(at: dict[str, float], outer: float) -> float:
-    """(1+ln n)²(1+ln 2n)/ρ² times what stands before it: the rank lemma."""
-    l, l2 = 1 + math.log(at["n"]), 1 + math.log(2 * at["n"])
-    return outer * l**2 * l2 / at["rho"] ** 2
+    """ln²n/ρ² times what stands before it: Lemmas R and N."""
+    return outer * math.log(at["n"]) ** 2 / at["rho"] ** 2
 
 
 def _rounds_bound(at: dict[str, float]) -> float:
@@ -421,7 +423,7 @@ FITS = (
     Fit(
         "RepliCAL, all labels",
         "tight",
-        {"1/ρ": 2, "ln n": 3, "Θ": 1, "log 1/ε": 0},
+        {"1/ρ": 2, "ln n": 2, "Θ": 1, "log 1/ε": 0},
         lambda at: _made("replical", "tight", at).labels_most,
         lambda at: _ranked(at, at["theta"]),
     ),
@@ -442,9 +444,9 @@ FITS = (
     Fit(
         "ReplicA², last sample",
         "tight",
-        {"1/ρ": 2, "ln n": 3, "Θ": 2, "log 1/(Θν)": 0, "ν/ε": 2},
+        {"1/ρ": 2, "ln n": 2, "Θ": 1, "log 1/(Θν)": 0, "ν/ε": 2},
         lambda at: _last(_made("replica2", "tight", at)),
-        lambda at: _ranked(at, (at["theta"] * at["nu"] / at["epsilon"]) ** 2),
+        lambda at: _ranked(at, at["theta"] * (at["nu"] / at["epsilon"]) ** 2),
     ),
 )
 
