@@ -263,7 +263,7 @@ class Labs:
 
 def joint_tolerance(made: HandicapPlan, counts: list[NDArray[np.int64]]) -> float:
     """U of the first of the public order, by the counts of independent labs added up."""
-    accounts = Accounts(counts[0].shape[1], made.differences)
+    accounts = Accounts(counts[0].shape[1], made)
     accounts.counts = sum(counts[1:], counts[0])
     assert made.favourite is not None, "only an order has counts"
     return up(tolerance_of(made, accounts, made.favourite))

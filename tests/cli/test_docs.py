@@ -1,16 +1,19 @@
 """The README and the pages beside it do what they say."""
 
 import importlib
+import json
 import re
 import shlex
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from replical.cli.commands import GROUPS
-from replical.lab.certificate.file import read
+from replical.lab.certificate.file import read, text_of
+from replical.lab.protocol import Protocol
 from support.lab import world
 from support.outputs import PAGE, write_tables, written
 from support.paths import ROOT
@@ -127,6 +130,29 @@ def test_outputs_are_compared_as_shown(tmp_path, monkeypatch, command):
     assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
     assert [code for _, code, *_ in done] == [0] * 5, done
     assert re.search(r"```toml\n(.*?)```", page, re.DOTALL).group(1) in Path("digits.toml").read_text("utf-8")
+
+
+def test_a_certificate_goes_into_other_tools_as_shown(tmp_path, monkeypatch, capsys):
+    """The page's lines, with a stand-in for MLflow."""
+    monkeypatch.chdir(tmp_path)
+    golden = json.loads((ROOT / "tests/golden/certificate.json").read_text("utf-8"))["handicap"]
+    Path("a.json").write_text(text_of(golden))
+    Path("protocol.toml").write_text(Protocol.of(golden["body"]["protocol"]).toml())
+    Path("croissant.json").write_text('{"distribution": []}')
+    mlflow = mock.MagicMock()
+    monkeypatch.setitem(sys.modules, "mlflow", mlflow)
+    page = (ROOT / "docs/how-to/verify-a-certificate.md").read_text("utf-8")
+    for code in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(code, "verify-a-certificate.md", "exec"), {})
+    assert capsys.readouterr().out.split() == [f"{name}.json" for name in SCHEMAS]
+    mlflow.log_artifact.assert_called_once_with("a.json")
+    assert mlflow.set_tags.call_args.args[0]["replical.certificate"] == golden["digest"]
+    mlflow.log_metric.assert_called_once_with("replical.labels", golden["body"]["labels"]["asked"])
+    added = json.loads(Path("croissant.json").read_text())["distribution"]
+    assert [each["@id"] for each in added] == ["protocol.toml", "a.json"]
+
+
+SCHEMAS = ("certificate", "protocol", "registration", "release", "statement", "vote")
 
 
 @pytest.mark.slow

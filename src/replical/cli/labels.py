@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,18 @@ from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab import run
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
+from replical.lab.sessions.batches import items_of, read_batch, write_batch
+from replical.lab.sessions.label_studio import (
+    KEY,
+    SKIP,
+    Away,
+    Project,
+    Reply,
+    Server,
+    change_words,
+    contradictions,
+    label_live,
+)
 from replical.lab.sessions.session import Session
 from replical.lab.tables import grouped_columns, read_labels
 from replical.learners.proof import family_of
@@ -32,6 +44,7 @@ if TYPE_CHECKING:
 
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 PENDING = 3
+_ASKS = ("terminal", "file", "page", "journal", "label-studio")
 _EVERY = 0.5  # seconds between two lines of progress
 _LONG = 5.0  # seconds after which a run from a column also says how many labels are left
 _LOOK = 0.2  # seconds between two looks into the journal
@@ -42,7 +55,8 @@ LabelColumn = Annotated[
     str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
 ]
 Ask = Annotated[
-    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
+    str | None,
+    typer.Option("--ask", help="terminal, file (batches to fill in), page, journal (replical label), or label-studio"),
 ]
 Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
 AnswerFile = Annotated[
@@ -67,9 +81,9 @@ Files = Mapping[str, Path | str | None]  # what flags name
 def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
     """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
     if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
-    if ask not in (None, "terminal", "file", "page", "journal"):
-        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+        raise BadUsage(f"give --labels FILE:COLUMN or --ask {'|'.join(_ASKS)}, and not both")
+    if ask not in (None, *_ASKS):
+        raise BadUsage(f"--ask is {', '.join(_ASKS[:-1])} or {_ASKS[-1]}, got {ask!r}")
     never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
 
 
@@ -114,6 +128,8 @@ class Source:
             serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
         elif self.ask == "journal":
             _wait(session, outlook)
+        elif self.ask == "label-studio":
+            ask_in_label_studio(session, self.details, self.page, outlook)
         else:
             return ask_by_file(session, self.batches, self.answers, self.details)
         return None
@@ -281,7 +297,7 @@ def ask_by_file(
         if not fresh:
             return waiting[-1]
         last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, details(fresh), session.labels)
+        return write_batch(folder, last + 1, fresh, details(fresh), session.protocol.answers)
     return None
 
 
@@ -311,23 +327,21 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
     repeats = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
     if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
         repeats = [reply for reply in repeats if reply.code is not None and reply.item in ledger.labels]
-    suspects = {reply.item: reply for reply in repeats if reply.code != ledger.labels.get(reply.item)}
-    if not suspects:
+    for reply in contradictions(session, repeats):
+        raise BadTable(f"{path} has {change_words(session, reply)}")
+
+
+def ask_in_label_studio(session: Session, details: Details, options: PageOptions, outlook: Outlook | None) -> None:
+    """Ask at a Label Studio server until the run has ended."""
+    if not session.open:
         return
-    for event in session.journal.events():
-        reply = suspects.get(event.item or "")
-        if reply is not None and event.kind in ("answer", "correction", "skip") and event.said == reply.code:
-            del suspects[reply.item]
-    for item, reply in suspects.items():
-        before, now = _label_text(session, ledger.labels.get(item)), _label_text(session, reply.code)
-        correct = f"record {now!r} with replical journal correct, or " if SKIP not in (before, now) else ""
-        raise BadTable(
-            f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
-        )
-
-
-def _label_text(session: Session, code: Said | None) -> str:
-    return SKIP if code is None else str(session.protocol.word(code))
+    server = Server(options.url or "", os.environ.get(KEY, "").strip())
+    try:
+        project = Project(session, server, details, number=options.project, votes=options.votes, note=notes.say)
+    except Away as error:
+        raise BadUsage(f"Label Studio at {server.url} does not answer: {error}") from error
+    notes.say(f"Label at {project.url}")
+    label_live(project, session, look=(lambda: None) if outlook is None else outlook.look, note=notes.say)
 
 
 def source_of(
@@ -344,8 +358,9 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
-    if page is not None or options.get("ask") in ("page", "journal"):
+    if options.get("ask") in ("page", "journal") or (page is not None and options.get("ask") != "label-studio"):
         _refuse_page(protocol)
+    options["page"] = PageOptions.of(page or (), live=options.get("ask") == "label-studio")
     if options.get("ask") == "file" and isinstance(protocol.answers, Scores):
         raise BadUsage("a batch has one answer an item, and here each different output is scored: take --ask terminal")
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
@@ -353,7 +368,6 @@ def source_of(
         column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
-        page=PageOptions.of(page) if page else PageOptions(),
         **options,
     )
 

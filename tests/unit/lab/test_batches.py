@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.lab.sessions.batches import SKIP, Reply, config, items_of, read_batch, write_batch
+from replical.lab.sessions.batches import items_of, read_batch, write_batch
+from replical.lab.sessions.label_studio import SKIP, Reply, template
 from support.batches import LABELS, chose, export, fill
 from support.label_studio import KINDS, project
 
@@ -84,16 +85,16 @@ def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path, cell):
 def test_the_labelling_config_offers_every_label_and_shows_every_column(tmp_path):
     """Columns may be called anything: the tasks name them by number, the config says what they are."""
     columns, labels = ['a"b', "<c> & 'd'"], ("yes & no", '"<x>"', "it's")
-    view = ElementTree.fromstring(config(columns, labels))
+    view = ElementTree.fromstring(template(columns, labels))
     assert [each.get("value") for each in view.iter("Header")] == columns
     assert [each.get("value") for each in view.iter("Text")] == ["$show_0", "$show_1"]
     (choices,) = view.iter("Choices")
     assert choices.get("toName") == next(view.iter("Text")).get("name")
     assert [each.get("value") for each in choices] == list(labels)
-    assert ElementTree.fromstring(config([], (0, 1))).find("Text").get("value") == "$id"
-    assert [each.get("value") for each in ElementTree.fromstring(config([], (0, 1))).iter("Choice")] == ["0", "1"]
+    assert ElementTree.fromstring(template([], (0, 1))).find("Text").get("value") == "$id"
+    assert [each.get("value") for each in ElementTree.fromstring(template([], (0, 1))).iter("Choice")] == ["0", "1"]
     path = write_batch(tmp_path, 1, ["u"], {"u": dict.fromkeys(columns, "x")}, LABELS)
-    assert path.with_name("label-studio.xml").read_text() == config(columns, LABELS)
+    assert path.with_name("label-studio.xml").read_text() == template(columns, LABELS)
     shown = {f"${name}" for name in json.loads(path.with_suffix(".json").read_text())[0]["data"]}
     assert {"$show_0", "$show_1"} <= shown
 

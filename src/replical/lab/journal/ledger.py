@@ -10,7 +10,6 @@ from itertools import combinations
 from typing import Any, TextIO
 
 from replical.classes.grading import Said
-from replical.core.text import two_figures
 from replical.lab.journal.journal import Event, Journal, saying
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
@@ -32,7 +31,6 @@ class Ledger:
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
     error_labels: int = 0  # labels to measure the answer's error with
     budget: int | None = None  # labels that the lab wants to spend, neither fewer nor more
-    estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
     lab: str | None = None  # its name
     people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
@@ -68,12 +66,8 @@ class Ledger:
             self.grown = True
         elif event.kind == "measure" and event.detail is not None:
             self.error_labels = max(self.error_labels, int(event.detail["labels"]))
-            self.estimate = None  # it counted fewer
         elif event.kind == "budget" and event.detail is not None:
-            self.budget, self.estimate = int(event.detail["labels"]), None
-        elif event.kind == "estimate" and event.detail is not None:
-            found = event.detail.get("labels")
-            self.estimate = found if isinstance(found, int) else None
+            self.budget = int(event.detail["labels"])
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
         elif event.kind == "join" and event.annotator is not None and event.detail is not None:
@@ -112,12 +106,6 @@ class Ledger:
             self.corrected += corrects
             self.skipped.discard(item)
             self.sources[item] = event
-
-    @property
-    def left(self) -> int | None:
-        """About how many labels are left, to two figures; None if nobody knows, or if there were more than estimated."""
-        heard = len(self.labels)
-        return None if self.estimate is None or self.estimate <= heard else two_figures(self.estimate - heard)
 
     def _hear_before(self, kind: str, detail: Mapping[str, Any]) -> None:
         """Something that comes before the first label: the first registration counts, then the last value of the beacon."""

@@ -24,6 +24,12 @@ from replical.lab.journal.reservations import ReservationBook, Reservations
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
 
 
+def check_votes(votes: int) -> None:
+    """Refuse a number of votes that decides nothing."""
+    if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
+        raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
+
+
 class Desk:
     """Hands out open items and hears answers; with several `votes` an item the commonest label counts.
 
@@ -39,8 +45,7 @@ class Desk:
         reservations: ReservationBook | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
-            raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
+        check_votes(votes)
         self.session, self.votes, self._outlook = session, votes, outlook
         self._reservations = Reservations(clock) if reservations is None else reservations
         self._clock = clock
@@ -172,7 +177,7 @@ class Desk:
                 "open": len(self.session.open),
                 "ended": self.ended,
                 "left": None if most is None else max(0, most - labels),
-                "about": self.session.ledger.left,
+                "about": None if self._outlook is None else self._outlook.about,
                 "agreement": self.agreement(),
             }
 
@@ -184,8 +189,13 @@ class Desk:
 class LabelEstimator(Protocol):
     """Whoever estimates how many labels are left."""
 
+    @property
+    def about(self) -> int | None:
+        """About how many; None where nobody knows."""
+        ...
+
     def look(self) -> None:
-        """The run has changed. What was found is in the journal then."""
+        """The run has changed."""
         ...
 
 

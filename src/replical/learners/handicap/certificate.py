@@ -242,7 +242,8 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
         behind = f" {first} is clearly behind: the others decide by the plain rule."
     if proof.certified and result.hypothesis == plan.favourite:
         return (
-            f" It errs at most {at_most(proof.tolerance, 4)} more than the best (confidence {confidence(proof.beta)})."
+            f" It errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} "
+            f"(confidence {confidence(proof.beta)})."
         )
     if proof.tolerance >= 1:
         return behind or f" Of {first} nothing is proven yet."
