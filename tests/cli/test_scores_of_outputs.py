@@ -255,3 +255,13 @@ def test_batches_and_pages_do_not_take_scores(command):
         code, _, err = command("run", "p.toml", "--pool", "1.csv", "--ask", ask, "--journal", "n.db", "--out", "n.json",
                                "--truths", "0")  # fmt: skip
         assert (code, "--ask terminal" in " ".join(err.split())) == (2, True)
+
+
+def test_init_writes_a_scale_of_scores(command):
+    Path("names.txt").write_text("\n".join(NAMES))
+    new = ("init", "--candidates", "names.txt", "--seed", "s", "--out", "scale.toml")
+    assert command(*new, "--set", "scores=1-5")[0] == 0
+    assert Protocol.read(Path("scale.toml")).content["labels"] == {"scores": "1-5"}
+    assert "leave out --label-values" in command(*new, "--set", "scores=1-5", "--label-values", "no,yes", "--force")[2]
+    assert "leave out loss, or scores" in command(*new, "--set", "scores=1-5", "--set", "loss=exact", "--force")[2]
+    assert "'1-7'" in command(*new, "--set", "scores=1-7", "--force")[2]
