@@ -139,7 +139,7 @@ RETIRED: dict[str, str] = {
     "--survivors": "leave it out, every certificate names its survivors",
     "--hard": "leave it out",
     "--pair": "leave it out, replical.worlds.audit.run_pair runs one pair",
-    "--release-epsilon": "leave it out, replical.bounds.release.release_chance computes how likely a release is right",
+    "--release-epsilon": "leave it out, docs/claims/release.md says how many labs a release takes",
     "--law": "leave it out, replical.World(law=..) takes one",
     "--plot": "leave it out, replical.curve and the JSON answer have the numbers",
     "--votes": "write --page votes=NUMBER",

@@ -65,13 +65,18 @@ def test_the_code_of_the_scikit_learn_page_runs(capsys):
     assert lines[3].endswith("True True True")  # two labs without a list: certified, and the same
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "paper").glob("*.md")), ids=lambda page: page.stem)
-def test_the_runs_of_the_paper_s_algorithms_print_what_is_shown(page, capsys):
-    code, printed = re.fullmatch(
-        r".*```python\n(.*?)```\n\nprints\n\n```\n(.*?)```\n", page.read_text("utf-8"), re.DOTALL
-    ).groups()
+ALGORITHMS = re.findall(
+    r"^## (.*?)\n.*?```python\n(.*?)```\n\nprints\n\n```\n(.*?)```\n",
+    (ROOT / "docs" / "paper" / "algorithms.md").read_text("utf-8"),
+    re.DOTALL | re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize(("code", "printed"), [run[1:] for run in ALGORITHMS], ids=[run[0] for run in ALGORITHMS])
+def test_the_runs_of_the_paper_s_algorithms_print_what_is_shown(code, printed, capsys):
+    assert len(ALGORITHMS) == 7
     assert len([line for line in code.splitlines() if line and "import" not in line]) <= 10
-    exec(compile(code, page.name, "exec"), {})
+    exec(compile(code, "algorithms.md", "exec"), {})
     assert capsys.readouterr().out == printed
 
 

@@ -10,9 +10,9 @@ import pytest
 from replical import Protocol, Session, read_pool
 from replical.cli import main
 from replical.cli.forecasts import FIRST, Outlook, rate
-from replical.errors import BadJournal
+from replical.core.text import two_figures
 from replical.lab.journal.journal import Journal
-from replical.lab.sessions.labelling import Desk, RemoteRun
+from replical.lab.sessions.labelling import Desk
 
 NAMES = [f"m{number}" for number in range(8)]
 
@@ -161,51 +161,20 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
                     session.refresh()
                     found = outlook.figures()
                     assert found["labels"] == len(asked[watched])
-                    assert session.ledger.estimate == round(found["labels"] + found["left_median"])
-                    assert desk.progress()["about"] == session.ledger.left
+                    assert desk.progress()["about"] == two_figures(found["left_median"])
                 elif not watched:
                     assert desk.progress()["about"] is None
     assert asked[True] == asked[False]
     assert [words.split(";")[0] for words in said] == ["16 labels", "32 labels"]
 
 
-def test_what_was_foretold_is_there_when_a_run_goes_on_and_on_other_machines(folder):
-    """Before the first label it is the forecast, with the labels that measure the error; the journal keeps it."""
+def test_before_the_first_label_it_is_the_forecast_with_the_labels_that_measure_the_error(folder):
     with Journal(folder / "a.db") as journal:
         session = session_of(folder, journal)
         session.measure_error(30)
-        Desk(session, outlook=Outlook(session, expected=41.6))
-        assert RemoteRun(journal).ledger.left == 72
-    with Journal(folder / "a.db") as journal:
-        session = session_of(folder, journal)
-        assert Outlook(session).left() == "about 72 left"
-        before = journal.head
-        desk = Desk(session, outlook=Outlook(session))
-        assert journal.head == before  # nothing new
+        desk = Desk(session, outlook=Outlook(session, expected=41.6))
         assert desk.progress()["about"] == 72
-        session.measure_error(50)
-        assert desk.progress()["about"] is None  # it counted fewer
-
-
-def test_an_estimate_that_cannot_be_written_stops_nothing(folder, monkeypatch):
-    truth = write(folder / "pool.csv")
-    with Journal(folder / "a.db") as journal:
-        session, append = session_of(folder, journal), journal.append
-
-        def full(events, **options):
-            if any(event.kind == "estimate" for event in events):
-                raise BadJournal("the disk is full")
-            return append(events, **options)
-
-        monkeypatch.setattr(journal, "append", full)
-        desk = Desk(session, outlook=Outlook(session, expected=20.0))
-        desk.answer("ann", item := desk.next("ann"), truth[item])
-        assert len(session.ledger.labels) == 1
-        assert desk.progress()["about"] is None
-        monkeypatch.setattr(journal, "append", append)
-        desk.answer("ann", item := desk.next("ann"), truth[item])
-        session.refresh()
-        assert desk.progress()["about"] == 18
+        assert Desk(session, outlook=Outlook(session)).progress()["about"] is None
 
 
 def test_with_a_public_order_it_says_what_is_proven_so_far(folder, capsys):

@@ -661,9 +661,12 @@ RUN = {
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"--labels": None}, "give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both"),
-        ({"--ask": "file"}, "give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both"),
-        ({"--labels": None, "--ask": "phone"}, "--ask is terminal, file, page or journal, got 'phone'"),
+        (
+            {"--labels": None},
+            "give --labels FILE:COLUMN or --ask terminal|file|page|journal|label-studio, and not both",
+        ),
+        ({"--ask": "file"}, "give --labels FILE:COLUMN or --ask terminal|file|page|journal|label-studio, and not both"),
+        ({"--labels": None, "--ask": "phone"}, "--ask is terminal, file, page, journal or label-studio, got 'phone'"),
         ({"--labels": "small.csv"}, "--labels names a file and a column, FILE:COLUMN, got 'small.csv'"),
         ({"--labels": "small.csv:diagnosis"}, "small.csv has no column 'diagnosis'; it has id, text, truth, m0"),
         ({"--labels": "nowhere.csv:truth"}, "there is no file nowhere.csv"),
