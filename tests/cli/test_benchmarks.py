@@ -118,7 +118,7 @@ def test_the_cost_benchmark_runs(script, name, tmp_path):
     assert drawn(tmp_path, "cost-of-replicability", "svg", "png", "md")
 
 
-NAMES = ("choosing", "cluster", "cost-of-replicability", "which-learner", "theorem", "active-against-passive",
+NAMES = ("choosing", "cluster", "cost-of-replicability", "which-learner", "active-against-passive",
          "bills-epsilon", "bills-rho", "bills-class", "bills-noise")  # fmt: skip
 
 

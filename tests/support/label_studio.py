@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replical.lab.sessions.batches import write_batch
+from support.batches import written
 
 LABELS = ("no", "yes")
 VARIABLE = re.compile(r"\$[\w.\[\]{}]+", re.ASCII)  # $name, $name.part, $name[0] stand for data of the task
@@ -113,7 +113,7 @@ class Project:
 
 def project(folder, items, shown=None, labels=LABELS):
     """A project that has imported one batch."""
-    path = write_batch(folder, 1, items, shown or {}, labels)
+    path = written(folder, 1, items, shown or {}, labels)
     made = Project(path.with_name("label-studio.xml").read_text(encoding="utf-8"))
     made.load(path.with_suffix(".json"))
     return made

@@ -153,13 +153,13 @@ def _all_pairs(
     if any(each.name != LOOP_RUNS for each in ready.broken):
         prose.print("So nothing that the learner promises is proven for these runs.")
     if figures.controls:
-        prose.print(_string_at_work(figures))
+        prose.print(string_at_work(figures))
 
 
 _OWN = {"own_string": "strings", "own_threshold": "thresholds", "own_order": "orders"}
 
 
-def _string_at_work(figures: Audit) -> str:
+def string_at_work(figures: Audit) -> str:
     """What the string does, and which part of it; that is for whoever wonders what agreement shows."""
     found = {what: getattr(figures, name) for name, what in _OWN.items() if getattr(figures, name) is not None}
     own = ", ".join(f"{100 * share:.1f}% with {what} of their own" for what, share in found.items())

@@ -29,7 +29,7 @@ COMMANDS = {
     "board": ("board:board_command", "A leaderboard of a labelled table: who is proven to be first?"),
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
-    "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
+    "paper": ("", "The paper's theorems, RepliCAL, ReplicA2 and others: audits, studies."),
     "data": ("", "Tables: order models, import logs, apply a rule."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
@@ -47,6 +47,7 @@ GROUPS = {
     "paper": {
         "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
         "theta": ("paper:theta_command", "The disagreement coefficient of a class."),
+        "theorem": ("theorem:theorem_command", "Theorem 1 or 2 at its own size: claimed beside measured."),
         "study": ("paper:study_command", "A grid of audits from one file: tables, figures, a report."),
         "bill": ("plan:bill_command", "What does a class cost in labels, learner by learner?"),
     },

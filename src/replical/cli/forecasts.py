@@ -293,7 +293,7 @@ class Outlook:
 
     def look(self) -> None:
         """Make an estimate if it is time for one. To be called by whoever changes the session."""
-        labels = len(self._session.ledger.labels)
+        labels = self._session.ledger.heard
         if labels >= self._next and not self._session.ended:
             while self._next <= labels:
                 self._next *= 2
@@ -306,7 +306,7 @@ class Outlook:
         standing = course.standing
         if standing is None or standing.rest is None or course.query is None:
             return ""
-        self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
+        self._span, self._at = standing.rest.span("labels", to_proof=False), course.judged - course.query.judgements
         self._whole = self._at + self._span.median
         words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
         if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
@@ -317,7 +317,7 @@ class Outlook:
     @property
     def about(self) -> int | None:
         """About how many labels are left, to two figures, by the last estimate or the forecast; None if nobody knows."""
-        heard = len(self._session.ledger.labels)
+        heard = self._session.ledger.heard
         return None if self._whole is None or self._whole < heard + 1 else two_figures(self._whole - heard)
 
     def left(self) -> str:

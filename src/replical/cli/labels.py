@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.classes.comparisons import TIE
 from replical.classes.grading import Gold, Said, Scores
 from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading, warn
@@ -22,7 +22,7 @@ from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab import run
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.batches import items_of, read_batch, write_batch
+from replical.lab.sessions.batches import questions_of, read_batch, write_batch
 from replical.lab.sessions.label_studio import (
     KEY,
     SKIP,
@@ -33,6 +33,7 @@ from replical.lab.sessions.label_studio import (
     change_words,
     contradictions,
     label_live,
+    questions,
 )
 from replical.lab.sessions.session import Session
 from replical.lab.tables import grouped_columns, read_labels
@@ -155,7 +156,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     """For the person who runs, never for the one who labels."""
     if session.course.latest is None:
         return
-    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
+    labels, still = count(session.ledger.heard, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
@@ -172,7 +173,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     leave = "/q" if "q" in map(str, labels) or not labels else "q"  # labels come first; none is called SKIP
-    judged = isinstance(session.protocol.answers, Scores) or getattr(session.protocol.answers, "name", "") == "duel"
+    judged = isinstance(session.answers, Gold) and bool(session.answers.choices)
     free = "one of the words below what is shown" if judged else "what is right"
     how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
     notes.say(
@@ -181,12 +182,14 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     while session.open:
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
-        notes.print(f"\nItem {len(session.ledger.labels) + 1}{f' ({left})' if left else ''}: {item}", markup=False)
+        notes.print(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}", markup=False)
         for column, text in details([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
-        if not labels and (done := _ask_about_outputs(session, item)) is not None:
-            if not done:
+        if judged:
+            if not _judge(session, item):
                 return
+            if outlook is not None:
+                outlook.look()
             continue
         reply = _line()
         if reply in (None, leave):
@@ -202,36 +205,29 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
             outlook.look()
 
 
-def _ask_about_outputs(session: Session, item: str) -> bool | None:
-    """Outputs that are shown, one at a time to be scored or two to choose between; None where none are, False to leave.
+def _judge(session: Session, item: str) -> bool:
+    """Show an output to be scored, or two to choose between, and hear what is said of them; False for who leaves.
 
     Before any is shown the item may be skipped.
     """
-    loss, outputs = session.protocol.answers, session.outputs(item)
-    duel = isinstance(loss, Gold) and loss.name == "duel"
-    if not (outputs or duel):
-        return None
-    if item not in session.ledger.labels:
+    answers = session.answers
+    assert isinstance(answers, Gold), "labels are no outputs"
+    if item not in session.ledger.shown:
         notes.print(f"  Enter shows what is to be judged, {SKIP!r} skips the item.", markup=False)
         if (reply := _line()) in (None, "/q"):
             return False
         if reply == SKIP:
             session.skip(item)
             return True
-    pair = session.pair(item) if duel else []
-    for number, output in enumerate(pair, start=1):
-        notes.print(f"  {number}: {output}", markup=False, soft_wrap=True)
-    if outputs:
-        notes.print(f"  {outputs[0]}", markup=False, soft_wrap=True)
-    notes.print(
-        f"  {', '.join(['1', '2', TIE] if duel else loss.scale if isinstance(loss, Scores) else ())}", markup=False
-    )
+        session.show(item)
+    outputs = session.ledger.to_judge(item)[: 1 if isinstance(answers, Scores) else 2]
+    for number, output in enumerate(outputs, start=1):
+        text = output if len(outputs) == 1 else f"{number}: {output}"
+        notes.print(textwrap.indent(text, "  "), markup=False, soft_wrap=True)
+    notes.print(f"  {', '.join(answers.choices)}", markup=False)
     while (reply := _line()) not in (None, "/q"):
-        chosen = {"1": pair[0], "2": pair[-1]}.get(reply, reply) if duel else reply
         try:
-            if duel and chosen not in (*pair, TIE):
-                raise BadLabel(f"{reply!r} is none of 1, 2 and {TIE}")
-            session.answer(item, chosen if duel else {outputs[0]: str(chosen)})
+            session.answer(item, answers.judged(reply or "", outputs))
         except BadLabel as error:
             notes.print(str(error), markup=False)
         else:
@@ -279,31 +275,34 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             outlook.look()
 
 
-def ask_by_file(
-    session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]
-) -> Path | None:
-    """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
+def ask_by_file(session: Session, folder: Path, answers: Path | None, details: Details) -> Path | None:
+    """Read back what was filled in; what is open and in no batch yet, as after a skip, gets a batch of its own."""
     if answers is not None:
         _record_answers(session, answers)
     for path in sorted(folder.glob("batch-*.csv")):
-        if not items_of(path).isdisjoint(session.ledger.asked):
-            _refuse_changes(session, path, read_batch(path, session.protocol.answers))
+        if any(each.item in session.ledger.asked for each in questions_of(path, session.answers)):
+            _refuse_changes(session, path, read_batch(path, session.answers))
     while session.open:
-        held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
-        waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
+        held = {path: questions_of(path, session.answers) for path in sorted(folder.glob("batch-*.csv"))}
+        asked = questions(session)
+        waiting = [path for path, kept in held.items() if not kept.isdisjoint(asked)]
         if sum(_record_answers(session, path) for path in waiting):
             continue
-        fresh = [item for item in session.open if not any(item in items for items in held.values())]
+        fresh = [each for each in asked if not any(each in kept for kept in held.values())]
         if not fresh:
             return waiting[-1]
+        for each in fresh:
+            if each.outputs:
+                session.show(each.item)
         last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, details(fresh), session.protocol.answers)
+        items = list(dict.fromkeys(each.item for each in fresh))
+        return write_batch(folder, last + 1, fresh, details(items), session.answers)
     return None
 
 
 def _record_answers(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
-    replies = read_batch(path, session.protocol.answers)
+    replies = read_batch(path, session.answers)
     for reply in replies:
         if reply.item not in session.ledger.asked:
             raise BadTable(
@@ -312,12 +311,15 @@ def _record_answers(session: Session, path: Path) -> int:
     _refuse_changes(session, path, replies)
     count = 0
     for reply in replies:
-        if reply.item in session.open:
+        code, before = reply.code, session.ledger.labels.get(reply.item)
+        if isinstance(code, Mapping) and isinstance(before, Mapping):
+            code = {output: score for output, score in code.items() if output not in before}
+        if reply.item in session.open and code != {}:
             count += 1
-            if reply.code is None:
+            if code is None:
                 session.skip(reply.item, annotator=reply.annotator)
             else:
-                session.answer(reply.item, session.protocol.word(reply.code), annotator=reply.annotator)
+                session.answer(reply.item, session.protocol.word(code), annotator=reply.annotator)
     return count
 
 
@@ -361,8 +363,6 @@ def source_of(
     if options.get("ask") in ("page", "journal") or (page is not None and options.get("ask") != "label-studio"):
         _refuse_page(protocol)
     options["page"] = PageOptions.of(page or (), live=options.get("ask") == "label-studio")
-    if options.get("ask") == "file" and isinstance(protocol.answers, Scores):
-        raise BadUsage("a batch has one answer an item, and here each different output is scored: take --ask terminal")
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _label_column(labels, protocol, id_column),
@@ -373,7 +373,7 @@ def source_of(
 
 
 def _refuse_page(protocol: Protocol) -> None:
-    if not isinstance(protocol.answers, tuple):
+    if isinstance(protocol.answers, Gold) and not protocol.answers.choices:
         raise BadUsage(
             "the labelling page has a button for each label, and answers to this protocol are free: take --ask terminal or "
             "--ask file"

@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.lab.sessions.batches import read_batch, write_batch
+from replical.lab.sessions.batches import read_batch
 from replical.lab.sessions.label_studio import SKIP, Reply, template
-from support.batches import LABELS, chose, export, fill
+from support.batches import LABELS, chose, export, fill, written
 from support.label_studio import Project, project
 
 texts = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"]), min_size=1, max_size=6)
@@ -36,7 +36,7 @@ answers = st.sampled_from([None, "no", "yes", SKIP])
 def test_whatever_is_filled_in_comes_back(tmp_path_factory, items):
     """Commas, quotes, line breaks and every alphabet, by spreadsheet and by Label Studio alike."""
     folder = tmp_path_factory.mktemp("batch")
-    path = write_batch(folder, 1, list(items), {item: {"text": text} for item, (text, _) in items.items()}, LABELS)
+    path = written(folder, 1, list(items), {item: {"text": text} for item, (text, _) in items.items()}, LABELS)
     given_answers = {item: said for item, (_, said) in items.items() if said is not None}
     expected = [
         Reply(item=item, code=None if said == SKIP else LABELS.index(said)) for item, said in given_answers.items()

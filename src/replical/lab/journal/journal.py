@@ -44,7 +44,8 @@ class Event(NamedTuple):
     Attributes
     ----------
     kind
-        created, part, lab, registration, beacon, measure, join, open, ask, answer, skip, vote, undo, correction or done.
+        created, part, lab, registration, beacon, measure, join, open, ask, show, answer, skip, vote, undo, correction or
+        done.
     item, label, annotator
         What it is about, the position of the label in the protocol's label set, and who said so. A gold answer, and
         scores of outputs, stand in the detail.

@@ -11,13 +11,14 @@ import io
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
-from replical.classes.grading import Answering
+from replical.classes.grading import Answering, Gold, Scores
 from replical.core.files import read_bytes, read_csv, write_whole
-from replical.errors import BadTable
-from replical.lab.columns import said_code
-from replical.lab.sessions.label_studio import SKIP, Question, Reply, read_export, task_data, template
+from replical.errors import BadLabel, BadTable
+from replical.lab.sessions.label_studio import SKIP, Question, Reply, code_of, of_code, read_export, task_data, template
 
 _SEPARATORS = (",", ";", "\t")  # a spreadsheet writes semicolons where the comma is the decimal point
 _OWN = (
@@ -30,23 +31,24 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell th
 
 
 def write_batch(
-    folder: Path, number: int, items: Sequence[str], fields: Mapping[str, Mapping[str, str]], labels: Answering
+    folder: Path, number: int, asked: Sequence[Question], fields: Mapping[str, Mapping[str, str]], answers: Answering
 ) -> Path:
     """Write ``batch-NNNN.csv`` to fill in, the same as Label Studio tasks, and the labelling config for them."""
     columns = list(dict.fromkeys(column for each in fields.values() for column in each))
+    judged = _judged_columns(answers)
     for column in columns:
-        if column in _OWN:
+        if column in (*_OWN, *judged):
             raise BadTable(
                 f"a batch has a column {column!r} of its own: show that column of the pool under another name"
             )
-    configuration = template(columns, labels)
+    configuration = template(columns, answers)
     path, rows = folder / f"batch-{number:04d}.csv", io.StringIO(newline="")
     writer = csv.writer(rows)
-    writer.writerow(["id", *map(_escape_formula, columns), "label"])
-    for item in items:
-        shown = (_escape_formula(fields.get(item, {}).get(column, "")) for column in columns)
-        writer.writerow([_escape_formula(item), *shown, ""])
-    tasks = [{"data": task_data(Question(item=item), fields.get(item, {}), columns)} for item in items]
+    writer.writerow(["id", *map(_escape_formula, columns), *judged, "label"])
+    for each in asked:
+        shown = (fields.get(each.item, {}).get(column, "") for column in columns)
+        writer.writerow([*map(_escape_formula, (each.item, *shown, *each.outputs)), ""])
+    tasks = [{"data": task_data(each, fields.get(each.item, {}), columns)} for each in asked]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -63,9 +65,25 @@ def write_batch(
     return path
 
 
-def items_of(path: Path) -> frozenset[str]:
-    """The items a batch asks about, answered or not."""
-    return frozenset(_unescape_formula(row["id"]) for row in _rows(path, _text(path, "batch")))
+def _judged_columns(answers: Answering) -> tuple[str, ...]:
+    """Columns of a batch with what is to be judged: an output that is scored, or two that duel."""
+    if isinstance(answers, tuple) or not answers.choices:
+        return ()
+    return ("output",) if isinstance(answers, Scores) else ("first", "second")
+
+
+def questions_of(path: Path, answers: Answering) -> frozenset[Question]:
+    """What a batch asks about, answered or not."""
+    return frozenset(_question(path, row, answers) for row in _rows(path, _text(path, "batch")))
+
+
+def _question(path: Path, row: Mapping[str, str], answers: Answering) -> Question:
+    """What a row asks."""
+    judged = _judged_columns(answers)
+    if missing := [column for column in judged if column not in row]:
+        raise BadTable(f"{path} has no column {missing[0]!r}, which is what was to be judged: give it back its name")
+    outputs = tuple(cast(Gold, answers).normal(_unescape_formula(row[column])) for column in judged)
+    return Question(item=_unescape_formula(row["id"]), outputs=outputs)
 
 
 def _escape_formula(text: str) -> str:
@@ -83,11 +101,15 @@ def read_batch(path: Path, labels: Answering) -> list[Reply]:
     replies = read_export(text, path, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
     by_item: dict[str, Reply] = {}
     for reply in replies:
-        if reply.item in by_item and by_item[reply.item].code != reply.code:
+        before = by_item.get(reply.item, reply).code
+        if of_code(before, reply.code) not in (reply.code, {}):
             raise BadTable(
                 f"{path} answers the item {reply.item!r} twice, and differently: decide, and leave one answer there"
             )
-        by_item[reply.item] = reply
+        both = (
+            {**before, **reply.code} if isinstance(before, Mapping) and isinstance(reply.code, Mapping) else reply.code
+        )
+        by_item[reply.item] = replace(reply, code=both)
     return list(by_item.values())
 
 
@@ -131,10 +153,13 @@ def _from_csv(path: Path, text: str, labels: Answering) -> list[Reply]:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():
             value = value if isinstance(labels, tuple) and value in labels else value.strip()
-            replies.append(_reply(item, value, labels, path, row.get("annotator") or None))
+            question = _question(path, row, labels)
+            if value == SKIP and question.outputs:
+                raise BadLabel(
+                    f"{path} skips the item {item!r}, whose outputs it shows, and an item is skipped before they are: judge "
+                    "them"
+                )
+            replies.append(
+                Reply(item=item, code=code_of(value, question, labels, path), annotator=row.get("annotator") or None)
+            )
     return replies
-
-
-def _reply(item: str, value: str, labels: Answering, path: Path, annotator: str | None) -> Reply:
-    code = None if value == SKIP else said_code(value, labels, f"the label of the item {item!r} in {path}")
-    return Reply(item=item, code=code, annotator=annotator)

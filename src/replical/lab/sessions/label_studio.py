@@ -12,13 +12,12 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import msgspec
 
-from replical.classes.comparisons import TIE
 from replical.classes.grading import Answering, Gold, Said, Scores
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.columns import said_code
@@ -57,18 +56,18 @@ class Reply:
 
 def questions(session: Session) -> list[Question]:
     """What a run asks now; outputs of an item in a private order, and none where whoever labels need not see them."""
-    answers = session.protocol.answers
+    answers = session.answers
     if isinstance(answers, Scores):
-        return [Question(item=item, outputs=(output,)) for item in session.open for output in session.outputs(item)]
+        outputs = [(item, output) for item in session.open for output in session.outputs(item)]
+        mixed = sorted(outputs, key=lambda each: session.replay.rank(*each))  # those of an item are not side by side
+        return [Question(item=item, outputs=(output,)) for item, output in mixed]
     duel = _judged(answers)
     return [Question(item=item, outputs=tuple(session.pair(item)) if duel else ()) for item in session.open]
 
 
 def _judged(answers: Answering) -> tuple[str, ...]:
     """What may be said of outputs that are shown; nothing where items are labelled."""
-    if isinstance(answers, Scores):
-        return tuple(answers.scale)
-    return ("1", "2", TIE) if isinstance(answers, Gold) and answers.name == "duel" else ()
+    return answers.choices if isinstance(answers, Gold) else ()
 
 
 # ---- what is asked ----
@@ -187,25 +186,24 @@ def _reply(annotation: Any, question: Question, answers: Answering, where: objec
         chosen = []
     match chosen:
         case [[str() | int() as value] | (str() as value)] if not isinstance(value, bool):
-            return Reply(item=item, code=_code(str(value), question, answers, where), annotator=name)
+            return Reply(item=item, code=code_of(str(value), question, answers, where), annotator=name)
     raise BadLabel(
         f"{where}: the annotation of the item {item!r} is not a single choice under the name label: label it with the "
         "configuration of the batch, or delete the annotation there"
     )
 
 
-def _code(word: str, question: Question, answers: Answering, where: object) -> Said | None:
+def code_of(word: str, question: Question, answers: Answering, where: object) -> Said | None:
     """What a journal keeps of a `word`."""
     what = f"the label of the item {question.item!r} in {where}"
     if word == SKIP:
         return None
-    if isinstance(answers, Scores):
-        return said_code({question.outputs[0]: word}, answers, what)
-    if not (choices := _judged(answers)):
+    if not isinstance(answers, Gold) or not answers.choices:
         return said_code(word, answers, what)
-    if word not in choices:
-        raise BadLabel(f"{what} is {word!r:.80}, which is none of {', '.join(choices)}")
-    return said_code({"1": question.outputs[0], "2": question.outputs[-1]}.get(word, TIE), answers, what)
+    try:
+        return said_code(answers.judged(word, question.outputs), answers, what)
+    except BadLabel as error:
+        raise BadLabel(f"{what}: {error}") from error
 
 
 def contradictions(session: Session, replies: Sequence[Reply]) -> list[Reply]:
@@ -213,17 +211,27 @@ def contradictions(session: Session, replies: Sequence[Reply]) -> list[Reply]:
 
     What was corrected since may stay where it was said.
     """
-    suspects = [reply for reply in replies if reply.code != _of(session.ledger.labels.get(reply.item), reply.code)]
+    parts = [part for reply in replies for part in _parts(reply)]
+    suspects = [
+        each for each in parts if of_code(session.ledger.labels.get(each.item), each.code) not in (each.code, {})
+    ]
     heard = ("answer", "correction", "skip", "vote")
     said = [event for event in session.journal.events() if event.kind in heard] if suspects else []
     return [
         reply
         for reply in suspects
-        if not any(event.item == reply.item and _of(event.said, reply.code) == reply.code for event in said)
+        if not any(event.item == reply.item and of_code(event.said, reply.code) == reply.code for event in said)
     ]
 
 
-def _of(said: Said | None, code: Said | None) -> Said | None:
+def _parts(reply: Reply) -> list[Reply]:
+    """What it says of each output, where these are scored."""
+    if not isinstance(reply.code, Mapping):
+        return [reply]
+    return [replace(reply, code={output: score}) for output, score in reply.code.items()]
+
+
+def of_code(said: Said | None, code: Said | None) -> Said | None:
     """Of what was `said` the part that a `code` is about: of scores those of the same outputs."""
     if isinstance(said, Mapping) and isinstance(code, Mapping):
         return {output: said[output] for output in code if output in said}
@@ -435,6 +443,8 @@ class Project:
         return found
 
     def _create(self, question: Question) -> None:
+        if question.outputs:
+            self._session.show(question.item)
         fields = self._details([question.item]).get(question.item, {})
         data = task_data(question, fields, list(fields)) | {"run": self._run}
         made = self._server.call("POST", "/api/tasks/", _Task, {"project": self.number, "data": data})
@@ -485,7 +495,7 @@ class Project:
         return True
 
     def _tell_changes(self, reply: Reply) -> None:
-        if _of(self._session.ledger.labels.get(reply.item), reply.code) in (None, {}):
+        if of_code(self._session.ledger.labels.get(reply.item), reply.code) in (None, {}):
             return  # it was skipped, or nobody asks about this output any more
         for each in contradictions(self._session, [reply]):
             self._tell(f"Label Studio has {change_words(self._session, each)}")
@@ -499,7 +509,7 @@ class Project:
 def change_words(session: Session, reply: Reply) -> str:
     """What a reply says instead of what is recorded, and what to do."""
     ledger = session.ledger
-    before, now = (_text(session, said) for said in (_of(ledger.labels.get(reply.item), reply.code), reply.code))
+    before, now = (_text(session, said) for said in (of_code(ledger.labels.get(reply.item), reply.code), reply.code))
     correct = f"record {now!r} with replical journal correct, or " if SKIP not in (before, now) else ""
     return f"{now!r} for the item {reply.item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
 

@@ -318,7 +318,8 @@ def _counts(claim: Claim) -> str | None:
         return "items are asked although one is left"
     goes_on = several or (alone and part["tolerance"] > up(FINEST))
     judged, dearest = body["labels"].get("judgements"), plan.batch * len(plan.candidates)  # of a batch, at most
-    opens = plan.opens(part["asked"] + plan.groups.largest - 1 if judged is None else judged + dearest - 1)
+    spent = part["asked"] + plan.groups.largest - 1 if judged is None else judged - error["labels"] + dearest - 1
+    opens = plan.opens(spent)
     if goes_on and opens > 0 and part["scanned"] < items:
         left = "several survive" if several else "there is more to prove"
         return f"{left}, and yet the run ended before pool and budget were used up"
