@@ -95,7 +95,7 @@ bench: install  ## how fast, beside goals, limits, the last record and other lib
 	$(BIN)/python benchmarks/speed.py
 
 bench-all: bench  ## every other benchmark too, ratios measured side by side
-	@for name in core elimination safety confirm resume page theorem cost_of_replicability; do \
+	@for name in core elimination safety confirm resume page cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 $(VENV)/.documented: $(VENV)/.installed

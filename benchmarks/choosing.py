@@ -62,8 +62,8 @@ from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import Accounts, tolerance_of, up
 from replical.learners.planning import learner_for
-from replical.worlds.audit import run_lab
 from replical.worlds.baseline import usual_way
+from replical.worlds.labs import run_lab
 from replical.worlds.world import Population
 
 HISTORY = Path(__file__).parent / "history" / "choosing"
@@ -263,7 +263,7 @@ class Labs:
 
 def joint_tolerance(made: HandicapPlan, counts: list[NDArray[np.int64]]) -> float:
     """U of the first of the public order, by the counts of independent labs added up."""
-    accounts = Accounts(counts[0].shape[1], made.differences)
+    accounts = Accounts(counts[0].shape[1], made)
     accounts.counts = sum(counts[1:], counts[0])
     assert made.favourite is not None, "only an order has counts"
     return up(tolerance_of(made, accounts, made.favourite))

@@ -2,8 +2,8 @@
 
 Every world is run in one go: pairs of labs with independent pools and one string. The parent is CAL where labels have no
 noise and A² elsewhere, stopped at its own rule on the same pools; handicap has exponentials from the string, and infers
-labels where they have no noise. A world counts only if the hypotheses with the fewest errors at handicap's stop differ in
-at least 20% of pairs; in the others the data leave a single hypothesis and nothing is shown.
+labels where they have no noise. A world counts unless labs agree whatever they do, in more than 80% of pairs: with strings
+of their own, and if they take what errs least on as many labels as handicap asked for.
 
     python benchmarks/cost_of_replicability.py [--quick] [--out DIR]
 
@@ -26,7 +26,7 @@ from replical.classes.catalogue import parse
 from replical.core.exact import clopper_pearson
 from replical.errors import ReplicalError
 from replical.learners.planning import learner_for
-from replical.worlds.audit import COUNTED, audit_groups
+from replical.worlds.audit import audit_groups
 from replical.worlds.datasets import real_world
 from replical.worlds.world import parse_noise
 
@@ -105,7 +105,7 @@ def run(case: Case) -> dict[str, Any]:
     return {
         "case": asdict(case) | {"name": case.name},
         "pairs": case.pairs,
-        "counted": 1 - found.base_agreement >= COUNTED,
+        "counted": not found.vacuous,
         "labels": {
             "parent": parent.labels_mean,
             "handicap": found.labels_mean,
@@ -114,7 +114,7 @@ def run(case: Case) -> dict[str, Any]:
         },
         "disagreement": {
             "parent": 1 - parent.agreement,
-            "fewest errors": 1 - found.base_agreement,
+            "fewest errors": 1 - (found.fewest_errors or 0),
             "handicap": 1 - found.agreement,
             "low": low,
             "high": high,
@@ -216,7 +216,7 @@ def figure(results: list[dict[str, Any]], path: Path) -> None:
             Line2D([], [], color=grey, marker="o", ls="", label="parent at its own stop"),
             Line2D([], [], color=blue, marker="o", ls="", label="handicap"),
             Line2D([], [], color=blue, lw=1.5, label="95% interval"),
-            Line2D([], [], color=red, marker="x", ls="", label="fewest errors at the same stop"),
+            Line2D([], [], color=red, marker="x", ls="", label="fewest errors on as many labels"),
             Line2D([], [], color="black", ls=(0, (4, 3)), lw=0.8, label=f"ρ = {RHO:g}"),
         )
         drawn.legend(handles=entries, loc="outside lower center", ncols=5, columnspacing=1.2)

@@ -22,7 +22,6 @@ import choosing
 import choosing_tables
 import cluster
 import cost_of_replicability
-import theorem
 import which_learner
 from bills_figure import bills_picture
 
@@ -37,7 +36,6 @@ SETTING: dict[str, Any] = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1
 STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {
     "cluster": cluster.figure,
     "cost-of-replicability": lambda found, path: cost_of_replicability.figure(found["worlds"], path),
-    "theorem": theorem.figure,
 }
 RECORDED: dict[str, Callable[[Path], None]] = {
     "choosing": lambda path: choosing_tables.figure(choosing.recorded(), path),

@@ -27,8 +27,8 @@ from replical.core.parallel import cluster, cores, local
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Piece, Store, work
-from replical.worlds.audit import run_lab
 from replical.worlds.experiment import Experiment, prepare
+from replical.worlds.labs import run_lab
 
 SEED, SECONDS = "scale", 5.0  # a size is measured for about so long
 CLASSES = {

@@ -26,8 +26,8 @@ from rich.table import Table
 from replical import KnownLabels, Pool, PrivateRandomness, SharedRandomness, Stumps, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.learners.planning import learner_for
-from replical.worlds.audit import run_lab
 from replical.worlds.experiment import Experiment, prepare
+from replical.worlds.labs import run_lab
 
 SEED = "structured"
 QUIET, NOISY = {"learner": "handicap", "noise": "0"}, {"learner": "handicap", "noise": "0.05"}

@@ -32,7 +32,7 @@ import numpy as np
 from replical import Handicaps, PrivateRandomness, SharedRandomness, World, learner_for, plan
 from replical.classes.catalogue import parse
 from replical.learners.base import Learner
-from replical.worlds.audit import run_lab
+from replical.worlds.labs import run_lab
 from replical.worlds.world import Population, parse_noise
 
 HISTORY = Path(__file__).parent / "history" / "which_learner"

@@ -55,10 +55,6 @@ class BadProtocol(ReplicalError, ValueError):
     """A protocol file says something it may not say, or leaves something out."""
 
 
-class BadRecipe(ReplicalError, ValueError):
-    """A recipe for candidates says something it may not say, or a model cannot be made as it says."""
-
-
 class BadJournal(ReplicalError):
     """A journal belongs to something else, is in use, or cannot be written."""
 
@@ -130,8 +126,8 @@ RETIRED: dict[str, str] = {
     "replical audit": "type replical paper audit",
     "replical theta": "type replical paper theta",
     "replical study": "type replical paper study",
-    "replical candidates": "type replical data candidates",
-    "replical predict": "type replical data predict",
+    "replical candidates": "fit models with scikit-learn, and let each fill a column of your table",
+    "replical predict": "let each model fill a column of your table, and type replical init --pool TABLE",
     "replical apply": "type replical data apply",
     "replical shard": "type replical run --pool TABLE, 100,000 items of 100,000 candidates take 1.25 GB of memory",
     "replical correct": "type replical journal correct",
@@ -143,7 +139,7 @@ RETIRED: dict[str, str] = {
     "--survivors": "leave it out, every certificate names its survivors",
     "--hard": "leave it out",
     "--pair": "leave it out, replical.worlds.audit.run_pair runs one pair",
-    "--release-epsilon": "leave it out, replical.bounds.release.release_chance computes how likely a release is right",
+    "--release-epsilon": "leave it out, docs/claims/release.md says how many labs a release takes",
     "--law": "leave it out, replical.World(law=..) takes one",
     "--plot": "leave it out, replical.curve and the JSON answer have the numbers",
     "--votes": "write --page votes=NUMBER",

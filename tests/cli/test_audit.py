@@ -44,7 +44,7 @@ def test_audit_json_has_the_documented_fields_in_order():
     found = answer(*AUDIT, "--class", "thresholds:50", "--learner", "cal", "--pool-size", "1000")
     assert list(found) == [
         "schema", "inputs", "pairs", "agreements", "agreement", "agreement_low", "agreement_high", "function_agreement",
-        "expected_jaccard", "survivors_mean", "base_agreement", "labels_mean", "labels_max", "excess_error_mean",
+        "expected_jaccard", "survivors_mean", "controls", "own_string", "own_threshold", "own_order", "fewest_errors", "labels_mean", "labels_max", "excess_error_mean",
         "excess_error_max", "excess_over_epsilon", "certified_fraction", "rho_proven",
         "cap_reached", "conditions", "vacuous", "seconds",
     ]  # fmt: skip
@@ -260,17 +260,27 @@ def test_conditions_that_do_not_hold_are_told(command, capsys):
     noisy = answered(command, *words, "--learner", "cal-rounds", "--noise", ".001", "--set", "k_loop=3", "--theta", "2")
     assert "some hypothesis makes no error" in [each["name"] for each in noisy["conditions"]]
     small = answered(command, *words, "--learner", "replica2", "--noise", ".1", "--nu", ".01", "--theta", "1")
-    assert [each["name"] for each in small["conditions"]] == ["nu is at least the error of the best hypothesis"]
+    assert [each["name"] for each in small["conditions"]] == [
+        "nu is at least the error of the best hypothesis", "theta is at least the disagreement coefficient",
+    ]  # fmt: skip
+    assert [small["conditions"][1][name] for name in ("value", "bound")] == [2.0, 1.0]
     assert answered(command, *words, "--learner", "replical", "--theta", "2")["conditions"] == []
 
 
 def test_an_audit_that_shows_nothing_says_so(command):
-    """Where the distribution resolves every hypothesis, labs agree without a shared threshold too."""
+    """Where the labels resolve every hypothesis, labs agree with strings of their own too; elsewhere the string is at work."""
     words = [*AUDIT, "--learner", "replical", "--pool-size", "exact", "--theta", "2"]
     told = answered(command, *words, "--class", "thresholds:20")
     assert told["vacuous"] is True
-    assert told["base_agreement"] > 0.8
-    assert answered(command, *words, "--class", "thresholds:2000")["vacuous"] is False
+    assert told["own_string"] == told["fewest_errors"] == 1
+    fine = answered(command, *words, "--class", "thresholds:2000")
+    assert fine["vacuous"] is False
+    assert fine["controls"] == 6
+    assert fine["own_string"] < 0.5 < fine["fewest_errors"]  # so many labels decide, but the learner goes by the string
+    said = " ".join(command(*words, "--class", "thresholds:2000")[1].split())
+    assert "with strings of their own" in said
+    assert "(6 pairs). So many labels decide without a string too." in said
+    assert "Vacuous: labs agree whatever they do" in " ".join(command(*words, "--class", "thresholds:20")[1].split())
     assert (
         answered(command, *AUDIT, "--class", "thresholds:20", "--learner", "cal", "--pool-size", "100")["vacuous"]
         is None

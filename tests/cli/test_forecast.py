@@ -10,9 +10,9 @@ import pytest
 from replical import Protocol, Session, read_pool
 from replical.cli import main
 from replical.cli.forecasts import FIRST, Outlook, rate
-from replical.errors import BadJournal
+from replical.core.text import two_figures
 from replical.lab.journal.journal import Journal
-from replical.lab.sessions.labelling import Desk, RemoteRun
+from replical.lab.sessions.labelling import Desk
 
 NAMES = [f"m{number}" for number in range(8)]
 
@@ -140,7 +140,10 @@ def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, 
 
 def session_of(folder, journal):
     protocol = Protocol.read(folder / "p.toml")
-    return Session(protocol, read_pool(folder / "pool.csv", protocol.recipe), journal)
+    session = Session(protocol, read_pool(folder / "pool.csv", protocol.recipe), journal)
+    session.replay.private = b"the same secret of all!!"  # which items are asked, and how long a run is, depends on it
+    session.replay._course = None
+    return session
 
 
 def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
@@ -149,8 +152,6 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
     for watched in (False, True):
         with Journal(folder / f"{watched}.db") as journal:
             session = session_of(folder, journal)
-            session.replay.private = b"the same secret of both!"
-            session.replay._course = None
             outlook = Outlook(session, said.append)
             desk = Desk(session, outlook=outlook if watched else None)
             asked[watched] = []
@@ -161,51 +162,20 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
                     session.refresh()
                     found = outlook.figures()
                     assert found["labels"] == len(asked[watched])
-                    assert session.ledger.estimate == round(found["labels"] + found["left_median"])
-                    assert desk.progress()["about"] == session.ledger.left
+                    assert desk.progress()["about"] == two_figures(found["left_median"])
                 elif not watched:
                     assert desk.progress()["about"] is None
     assert asked[True] == asked[False]
     assert [words.split(";")[0] for words in said] == ["16 labels", "32 labels"]
 
 
-def test_what_was_foretold_is_there_when_a_run_goes_on_and_on_other_machines(folder):
-    """Before the first label it is the forecast, with the labels that measure the error; the journal keeps it."""
+def test_before_the_first_label_it_is_the_forecast_with_the_labels_that_measure_the_error(folder):
     with Journal(folder / "a.db") as journal:
         session = session_of(folder, journal)
         session.measure_error(30)
-        Desk(session, outlook=Outlook(session, expected=41.6))
-        assert RemoteRun(journal).ledger.left == 72
-    with Journal(folder / "a.db") as journal:
-        session = session_of(folder, journal)
-        assert Outlook(session).left() == "about 72 left"
-        before = journal.head
-        desk = Desk(session, outlook=Outlook(session))
-        assert journal.head == before  # nothing new
+        desk = Desk(session, outlook=Outlook(session, expected=41.6))
         assert desk.progress()["about"] == 72
-        session.measure_error(50)
-        assert desk.progress()["about"] is None  # it counted fewer
-
-
-def test_an_estimate_that_cannot_be_written_stops_nothing(folder, monkeypatch):
-    truth = write(folder / "pool.csv")
-    with Journal(folder / "a.db") as journal:
-        session, append = session_of(folder, journal), journal.append
-
-        def full(events, **options):
-            if any(event.kind == "estimate" for event in events):
-                raise BadJournal("the disk is full")
-            return append(events, **options)
-
-        monkeypatch.setattr(journal, "append", full)
-        desk = Desk(session, outlook=Outlook(session, expected=20.0))
-        desk.answer("ann", item := desk.next("ann"), truth[item])
-        assert len(session.ledger.labels) == 1
-        assert desk.progress()["about"] is None
-        monkeypatch.setattr(journal, "append", append)
-        desk.answer("ann", item := desk.next("ann"), truth[item])
-        session.refresh()
-        assert desk.progress()["about"] == 18
+        assert Desk(session, outlook=Outlook(session)).progress()["about"] is None
 
 
 def test_with_a_public_order_it_says_what_is_proven_so_far(folder, capsys):
@@ -220,6 +190,29 @@ def test_with_a_public_order_it_says_what_is_proven_so_far(folder, capsys):
     assert re.fullmatch(
         r"16 labels; about \d+ left \(\d+ to \d+\); proven so far: m0 is within 0\.\d+ of the best", said
     )
+
+
+@pytest.mark.parametrize("names", [NAMES, NAMES[::-1]])
+def test_the_tolerance_is_told_to_the_end_of_a_budget_at_the_terminal_and_at_the_page(names, folder):
+    """Also when one is left and labels sharpen it; but not of a first that is clearly behind."""
+    content = (folder / "p.toml").read_text()
+    (folder / "p.toml").write_text(content + f"[handicap]\nfrom = 'order'\norder = {json.dumps(names)}\n")
+    truth, said, shown = write(folder / "pool.csv", items=4000), [], []
+    with Journal(folder / "a.db") as journal:
+        session = session_of(folder, journal)
+        session.spend(300)
+        desk = Desk(session, outlook=Outlook(session, said.append, expected=40.0))
+        while (item := desk.next("ann")) is not None:
+            desk.answer("ann", item, truth[item])
+            shown.append(desk.progress()["within"])
+    assert (shown[0], shown[-1]) == (None, None)  # before anything is known, and when the run has ended
+    assert [words.split(";")[0] for words in said] == [f"{16 * 2**look} labels" for look in range(len(said))]
+    if names == NAMES:
+        assert re.fullmatch(r"\d+ labels; proven so far: m0 is within 0\.\d+ of the best", said[-1])
+        assert shown[-2] == re.search(r"within (.*) of", said[-1])[1]
+    else:
+        assert any(words.endswith("; m7, the first of the public order, is clearly behind") for words in said), said
+        assert shown[-2] is None
 
 
 @pytest.mark.parametrize(("names", "words"), [(NAMES, "It errs at most"), (NAMES[::-1], "is clearly behind")])

@@ -200,15 +200,21 @@ def test_a_loss_is_for_a_table_and_for_handicap(command):
     for changes, wrong in (({"name": "a2", "nu": 0.1}, "a2 counts errors"), ({"nu": 0.0}, "leave out nu")):
         with pytest.raises(ReplicalError, match=wrong):
             Protocol.of(content(**changes))
-    for flags, wrong in (
-        (["--ask", "page"], "the labelling page has a button"),
-        (["--measure-error", "9"], "leave out measure-error"),
-    ):
-        given = [] if "--ask" in flags else ["--labels", "x.csv:price"]
-        code, _, err = command(
-            "run", "p.toml", "--pool", "x.csv", "--journal", "n.db", "--out", "n.json", *flags, *given
-        )
-        assert (code, wrong in err) == (2, True), err
+    flags = ["--pool", "x.csv", "--journal", "n.db", "--out", "n.json", "--ask", "page"]
+    code, _, err = command("run", "p.toml", *flags)
+    assert (code, "the labelling page has a button" in err) == (2, True), err
+
+
+def test_the_answer_s_own_loss_is_measured_in_parts_of_the_clip(command):
+    code, _, err = labelled(command, "x", "p.toml", "--measure-error", "60")
+    assert code == 0, err
+    body = read(Path("x.json"))["body"]
+    error, chosen = body["answer_error"], body["hypothesis"]["description"]
+    assert (error["of"], error["labels"]) == ("loss", 60)
+    with Path("x.csv").open(newline="") as file:
+        off = [min(abs(float(row[chosen]) - float(row["price"])), 10) / 10 for row in csv.DictReader(file)]
+    assert error["low"] < np.mean(off) < error["high"]
+    assert command("verify", "x.json", "--pool", "x.csv", "--journal", "x.db")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -321,18 +327,17 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
         ("'a'", "is 'a', and should be a number from 0 to 1"),
         ("1 / 3", "no part of 1/1000: round it"),
         ("1 / 0", "fails for 'b' at 'a': ZeroDivisionError"),
-        ("__import__('itertools').count().__next__() if not hasattr(mine, 'c') and not setattr(mine, 'c', 1) else 1",
-         "make it a function of these two alone"),
+        ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)",
+         "is 0 and then 1: make it a function of these two alone"),
     ],
 )  # fmt: skip
 def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(install, loss, wrong):
     labels = {"loss": "mine", "source": install(loss)}
     protocol = Protocol.of(content(labels, ["good", "bad"]))
-    some = {name: ["B" if name == "good" else "b", "c"][::1] if name != "id" else ["i", "j"] for name in SAID}
-    some["bad"] = ["x", "y"]
+    some = {"id": ["i", "j"], "good": ["B", "B"], "bad": ["x", "y"]}
     with pytest.raises(ReplicalError) as error:
         run(protocol, some, lambda item: "a", "none.db")
-    assert wrong in str(error.value) or "at 'a'" in str(error.value)
+    assert wrong in str(error.value)
     assert len(str(error.value).splitlines()) == 1
     with Journal("none.db", write=False) as journal:
         assert [event.said for event in journal.events() if event.kind == "answer"] == ["a"]

@@ -30,13 +30,13 @@ def run(path, capsys, monkeypatch):
     return found
 
 
-def test_there_are_three():
-    assert [path.stem for path in NOTEBOOKS] == ["a-theorem-of-the-paper", "my-own-models", "plan-a-budget"]
+def test_there_are_four():
+    assert [path.stem for path in NOTEBOOKS] == ["active-learning", "my-own-models", "plan-a-budget", "the-theorems"]
 
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=() if path.stem == "a-theorem-of-the-paper" else pytest.mark.slow) for path in NOTEBOOKS],
+    [pytest.param(path, marks=() if path.stem == "active-learning" else pytest.mark.slow) for path in NOTEBOOKS],
     ids=lambda path: path.stem,
 )
 def test_they_print_what_is_shown(path, capsys, monkeypatch):
@@ -62,5 +62,5 @@ def test_an_output_that_moved_is_found(tmp_path, capsys, monkeypatch, stored):
 @pytest.mark.slow
 def test_the_command_says_so_too():
     pytest.importorskip("nbclient")
-    done = subprocess.run([sys.executable, ROOT / "docs/notebooks/run.py", "a-theorem-of-the-paper"], check=False)
+    done = subprocess.run([sys.executable, ROOT / "docs/notebooks/run.py", "active-learning"], check=False)
     assert done.returncode == 0

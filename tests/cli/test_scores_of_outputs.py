@@ -12,9 +12,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 
 from replical import AskTell, Journal, Pool, PrivateRandomness, Protocol, Session, SharedRandomness, read_pool, run
-from replical.errors import BadLabel, BadProtocol
+from replical.errors import BadLabel, BadProtocol, BadUsage
 from replical.lab.certificate.file import read, text_of
 from replical.lab.journal.journal import saying
+from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.certificates import resealed
 
 NAMES = ["short", "long", "odd"]
@@ -157,7 +158,7 @@ def test_at_the_terminal_outputs_come_one_at_a_time_without_names(command, monke
         assert len(session.ledger.skipped) == 1
         item = next(iter(session.ledger.labels))
         if item in session.open:
-            with pytest.raises(BadLabel, match="an item is skipped before its outputs are seen"):
+            with pytest.raises(BadLabel, match="and an item is skipped before they are"):
                 session.skip(item)
         output = next(iter(scores))
     assert command("journal", "correct", "t.db", "--item", item, "--label", "fail")[0] == 2
@@ -234,7 +235,7 @@ def test_two_candidates_duel_at_the_terminal_and_from_a_column(command, monkeypa
     Path("d.toml").write_text(Protocol.of(content({"loss": "duel"}, NAMES[:2])).toml())
     code, err = at_terminal(command, monkeypatch, "\n3\n1\n\ntie\n", "d.toml")
     assert code == 3
-    assert "'3' is none of 1, 2 and tie" in " ".join(err.split())
+    assert "'3' is none of 1, 2, tie" in " ".join(err.split())
     with Journal("t.db", write=False) as journal:
         told = [event.said for event in journal.events() if event.kind == "answer"]
     assert told[0] in LOSSES
@@ -250,8 +251,209 @@ def test_two_candidates_duel_at_the_terminal_and_from_a_column(command, monkeypa
     assert done.certificate["body"]["certified"]
 
 
-def test_batches_and_pages_do_not_take_scores(command):
-    for ask in ("file", "page", "journal"):
-        code, _, err = command("run", "p.toml", "--pool", "1.csv", "--ask", ask, "--journal", "n.db", "--out", "n.json",
-                               "--truths", "0")  # fmt: skip
-        assert (code, "--ask terminal" in " ".join(err.split())) == (2, True)
+# ---- by file ----
+
+
+def by_file(command, protocol, *flags):
+    code, out, err = command("run", protocol, "--pool", "1.csv", "--ask", "file", "--journal", "f.db", "--out", "f.json",
+                             "--truths", "0", *flags)  # fmt: skip
+    return code, " ".join((out + err).split())
+
+
+def filled(batch, label):
+    """Fill in the label of every row; `label` says it of the row."""
+    with batch.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with batch.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"label": label(row)} for row in rows)
+    return rows
+
+
+def score_of(row):
+    return judged(row["id"], row["output"])
+
+
+def test_a_batch_has_a_row_for_each_output_and_comes_to_what_a_column_does(command):
+    Path("b.toml").write_text(Protocol.of(content({"scores": "pass-fail"}, batch=8)).toml())
+    code, said = by_file(command, "b.toml")
+    assert code == 3, said
+    first = Path("f.batches/batch-0001.csv")
+    rows = filled(first, lambda row: "maybe" if row["output"] == "off" else score_of(row))
+    items = [row["id"] for row in rows]
+    assert len(rows) > len(set(items)) == 8
+    assert items != sorted(items, key=items.index)  # outputs of one item are not side by side
+    assert not {"short", "long", "odd"} & set(rows[0])
+    code, said = by_file(command, "b.toml")
+    assert (code, "'maybe' is none of pass, fail" in said) == (2, True)
+    filled(first, lambda row: "" if row["output"] == "wordy" else score_of(row))
+    assert by_file(command, "b.toml")[0] == 3  # half of it is recorded
+    filled(first, score_of)
+    number, code = 1, 3
+    while code == 3:
+        code, said = by_file(command, "b.toml")
+        for batch in sorted(Path("f.batches").glob("*.csv"))[number:]:
+            filled(batch, score_of)
+        number = len(list(Path("f.batches").glob("*.csv")))
+    assert code == 0, said
+    secret = Journal("f.db", write=False).created["private"]
+    assert secret
+    done = read(Path("f.json"))["body"]
+    assert command("verify", "f.json", "--pool", "1.csv", "--journal", "f.db")[0] == 0
+    assert done["hypothesis"]["description"] == "short"
+    scored = [event.said for event in Journal("f.db", write=False).events() if event.kind == "answer"]
+    assert sum(map(len, scored)) == done["labels"]["judgements"]
+    changed = filled(first, lambda row: {"pass": "fail", "fail": "pass"}[score_of(row)])
+    code, said = by_file(command, "b.toml")
+    assert (code, "is recorded: record '{" in said) == (2, True)  # as the option of journal correct wants it
+    filled(first, score_of)
+    item, output = changed[0]["id"], changed[0]["output"]
+    now = {"pass": "fail", "fail": "pass"}[score_of(changed[0])]
+    assert command("journal", "correct", "f.db", "--item", item, "--label", json.dumps({output: now}))[0] == 0
+    assert by_file(command, "b.toml")[0] in (0, 3)  # what was corrected since may stay in its file
+
+
+def test_what_a_batch_shows_cannot_be_skipped(command):
+    assert by_file(command, "p.toml")[0] == 3
+    filled(Path("f.batches/batch-0001.csv"), lambda row: "?")
+    code, said = by_file(command, "p.toml")
+    assert (code, "and an item is skipped before they are: judge them" in said) == (2, True)
+    with Journal("f.db") as journal:
+        protocol = Protocol.read(Path("p.toml"))
+        session = Session(protocol, read_pool("1.csv", protocol.recipe), journal)
+        with pytest.raises(BadLabel, match="have been shown"):
+            session.skip(session.open[0])
+
+
+def test_a_batch_that_lost_its_outputs_is_refused(command):
+    assert by_file(command, "p.toml")[0] == 3
+    batch = Path("f.batches/batch-0001.csv")
+    batch.write_text(batch.read_text().replace("output", "text"))
+    code, said = by_file(command, "p.toml")
+    assert (code, "has no column 'output', which is what was to be judged" in said) == (2, True)
+
+
+def preferred(first, second):
+    return "1" if min((first, second), key=list(LOSSES).index) == first else "2"
+
+
+def heard(path):
+    with Journal(path, write=False) as journal:
+        return [event.said for event in journal.events() if event.kind == "answer"]
+
+
+@pytest.fixture
+def duel(command):
+    """A batch of a duel, and the outputs that are preferred."""
+    Path("d.toml").write_text(Protocol.of(content({"loss": "duel"}, NAMES[:2], batch=24)).toml())
+    assert by_file(command, "d.toml")[0] == 3
+    return Path("f.batches/batch-0001.csv")
+
+
+def test_two_candidates_duel_by_file(command, duel):
+    rows = filled(duel, lambda row: preferred(row["first"], row["second"]))
+    assert {preferred(row["first"], row["second"]) for row in rows} == {"1", "2"}  # sides are drawn
+    code, said = by_file(command, "d.toml")
+    assert code in (0, 3), said
+    assert heard("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
+
+
+def test_two_candidates_duel_in_label_studio(command, duel):
+    config = duel.with_name("label-studio.xml").read_text()
+    assert all(f'<Choice value="{word}"/>' in config for word in ("1", "2", "tie"))
+    assert 'value="$output_1"' in config
+    tasks = json.loads(duel.with_suffix(".json").read_text())
+    said = ["tie"] + [preferred(task["data"]["output_0"], task["data"]["output_1"]) for task in tasks[1:]]
+    for task, word in zip(tasks, said, strict=True):
+        task["annotations"] = [{"result": [{"from_name": "label", "value": {"choices": [word]}}], "completed_by": 1}]
+    Path("export.json").write_text(json.dumps(tasks))
+    assert by_file(command, "d.toml", "--answers", "export.json")[0] in (0, 3)
+    best = [min(task["data"]["output_0"], task["data"]["output_1"], key=list(LOSSES).index) for task in tasks[1:]]
+    assert heard("f.db")[: len(tasks)] == ["tie", *best]
+
+
+def test_a_preference_for_what_nobody_says_is_refused(command):
+    Path("d.toml").write_text(Protocol.of(content({"loss": "duel"}, NAMES[:2])).toml())
+    table = said(3)
+    with pytest.raises(BadLabel, match="is about 'lucid', which no candidate says there"):
+        run(Path("d.toml"), {key: table[key] for key in ("id", *NAMES[:2])}, lambda item: "lucid", "d.db")
+    with Journal("d.db", write=False) as journal:
+        assert not [event for event in journal.events() if event.kind == "answer"]
+
+
+# ---- at the page ----
+
+
+@pytest.fixture
+def page(command):
+    """A run with scores at its desk, and one that is driven elsewhere."""
+    protocol = Protocol.of(content({"scores": "1-5"}, batch=2))
+    with Journal("p.db") as journal:
+        session = Session(protocol, read_pool("1.csv", protocol.recipe), journal)
+        with Journal("p.db", runner=False) as beside:
+            yield session, Desk(session), Desk(RemoteRun(beside), reservations=beside.reservations)
+
+
+@pytest.mark.parametrize("where", ["here", "elsewhere"])
+def test_people_score_one_output_at_a_time(page, where):
+    session, here, elsewhere = page
+    desk = here if where == "here" else elsewhere
+    item = desk.next("ann")
+    assert desk.shown(item) == []  # before that it may be skipped
+    desk.skip("ann", item)
+    item = desk.next("ann")
+    desk.show("ann", item)
+    with pytest.raises(BadLabel, match="have been shown, and an item is skipped before they are"):
+        desk.skip("ann", item)
+    session.refresh()
+    outputs = session.outputs(item)
+    assert len(outputs) > 1
+    for number, output in enumerate(outputs, start=1):
+        assert desk.next("ann") == item, "the next output is theirs too"
+        assert desk.shown(item) == [output]
+        desk.judge("ann", item, "4", [output])
+        assert desk.progress()["labels"] == number
+        session.refresh()
+    with pytest.raises(BadLabel):
+        desk.judge("ann", item, "5", outputs[-1:])
+    assert session.ledger.labels[item] == dict.fromkeys(outputs, "4")
+    assert desk.undo("ann") == item  # the last score alone
+    session.refresh()
+    assert session.ledger.labels[item] == dict.fromkeys(outputs[:-1], "4")
+    assert desk.shown(item) == outputs[-1:]
+    with pytest.raises(BadLabel, match="has its score already"):
+        desk.judge("ann", item, "5", outputs[:1])
+    with pytest.raises(BadLabel, match="'6' is none of 1, 2, 3, 4, 5"):
+        desk.judge("ann", item, "6", outputs[-1:])
+    assert desk.next("bob") != item
+    with pytest.raises(BadUsage, match="each output is scored once: leave out votes"):
+        Desk(desk.session, votes=3)
+
+
+def test_labels_left_count_judgements(command):
+    """An estimate of what is left counts each output that will be scored."""
+    from replical.learners.handicap.ahead import Ahead, Games
+
+    protocol = Protocol.of(content({"scores": "pass-fail"}, ["a", "b", "c"]))
+    says = np.array([[0, 1, 2], [0, 0, 1], [0, 1, 1]])
+    ahead = Ahead(
+        plan=protocol.plan, m=0, members=np.arange(3), c=np.zeros(3, dtype=np.int64), lost=np.zeros(3, dtype=np.int64),
+        wealth=np.ones((5, 3)), losses=np.zeros((3, 3), dtype=np.int64), says=says, times=np.ones(3, dtype=np.int64),
+        needed=np.ones(3, dtype=np.bool_), scanned=3,
+    )  # fmt: skip
+    everybody, two = np.ones((1, 3), dtype=np.bool_), np.array([[True, True, False]])
+    assert ahead.asked(np.vstack([everybody, two]), 0).tolist() == [[3, 2, 2], [2, 0, 2]]
+    games = Games(ahead, 1)
+    games.go_on(np.ones(1, dtype=np.bool_), np.array([[1, 2, 0, 5]]))
+    assert games.labels.tolist() == [3 + 2 * 2]
+
+
+def test_init_writes_a_scale_of_scores(command):
+    Path("names.txt").write_text("\n".join(NAMES))
+    new = ("init", "--candidates", "names.txt", "--seed", "s", "--out", "scale.toml")
+    assert command(*new, "--set", "scores=1-5")[0] == 0
+    assert Protocol.read(Path("scale.toml")).content["labels"] == {"scores": "1-5"}
+    assert "leave out --label-values" in command(*new, "--set", "scores=1-5", "--label-values", "no,yes", "--force")[2]
+    assert "leave out loss, or scores" in command(*new, "--set", "scores=1-5", "--set", "loss=exact", "--force")[2]
+    assert "'1-7'" in command(*new, "--set", "scores=1-7", "--force")[2]

@@ -30,7 +30,8 @@ from replical.learners.plan import Condition, Number, Plan
 from replical.learners.result import Round
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query
-from replical.worlds.audit import Lab, Pair
+from replical.worlds.audit import Pair
+from replical.worlds.labs import Lab
 from replical.worlds.theta import Curve, DisagreementCoefficient, ThetaBound
 from replical.worlds.world import PopulationLabels
 

@@ -1,10 +1,14 @@
 """The two labs of an audit share the world and the string, and nothing else."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, World, audit, plan
-from replical.worlds.audit import pair_string, run_lab, run_pair, run_pairs, summarise
+from replical.errors import EmptyVersionSpace
+from replical.worlds.audit import CONTROLS, run_pair, run_pairs, summarise
+from replical.worlds.labs import CONTROLLED, OwnString, fewest_errors, pair_string, run_lab
 
 C = Thresholds(500)
 WORLD = World(C=C, pool_size=40_000)
@@ -97,7 +101,7 @@ def test_the_same_figures_for_any_number_of_workers(workers):
 def test_a_pair_s_figures_do_not_depend_on_the_pairs_before_it():
     learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0))
     listed = list(run_pairs(learner, World(C=C), seed="s", pairs=4, workers=1))
-    assert summarise(3, *run_pair(learner, World(C=C), "s", 3)) == listed[3]
+    assert summarise(3, *run_pair(learner, World(C=C), "s", 3), listed[3].controls) == listed[3]
 
 
 def test_function_agreement_sees_through_duplicates():
@@ -105,7 +109,7 @@ def test_function_agreement_sees_through_duplicates():
     from dataclasses import replace
 
     from replical import PredictionTable
-    from replical.worlds.audit import Lab
+    from replical.worlds.labs import Lab
 
     T = PredictionTable(["a", "twin of a", "b"])
     cells = T.items([[0, 0, 1], [1, 1, 1]])
@@ -123,3 +127,56 @@ def _erm(T):
     from replical import ERM
 
     return ERM(plan("erm", T, epsilon=0.2, delta=0.1))
+
+
+def test_a_string_of_a_lab_s_own_has_nothing_in_common_or_all_but_a_part():
+    common, own = SharedRandomness("common"), SharedRandomness("own")
+    every = np.arange(100)
+    for part, sources in ((None, (own, own)), ("threshold", (own, common)), ("order", (common, own))):
+        string = OwnString("common", "own", part)
+        threshold, order = sources
+        assert string.uniform("threshold") == threshold.uniform("threshold")
+        assert string.integer("threshold", high=10**9) == threshold.integer("threshold", high=10**9)
+        assert string.first("order", indices=every) == order.first("order", indices=every)
+        assert string.lowest("order", n=100, count=5).tolist() == order.lowest("order", n=100, count=5).tolist()
+        assert string.derived("order", 1).word("x") == order.derived("order", 1).word("x")
+        assert string.names == {"threshold", "order"}
+
+
+def test_controls_take_away_the_string_a_part_of_it_or_the_learner():
+    """With a string of its own a lab is what it would be in a pair with another number; only the first pairs have controls."""
+    learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.1, theta=2.0))
+    pairs = list(run_pairs(learner, World(C=C), seed="controls", pairs=CONTROLLED + 1, workers=1))
+    assert pairs[-1].controls is None
+    found = {name: sum(getattr(pair.controls, name) for pair in pairs[:-1]) / CONTROLLED for name in CONTROLS}
+    assert all(pair.agree for pair in pairs)
+    assert found["own_string"] < found["own_threshold"] < 0.9
+    assert found["own_order"] < 0.5
+    assert found["fewest_errors"] == 1
+    population, (one, _) = run_pair(learner, World(C=C), "controls", 0)
+    alone = run_lab(
+        learner, population, "exact", SharedRandomness(f"{pair_string('controls', 0)}, B"), ("controls", 0, "B")
+    )
+    assert pairs[0].controls.own_string == (alone.result.hypothesis == one.result.hypothesis)
+
+
+def test_a_lab_without_an_answer_agrees_with_nobody():
+    class Empty(RepliCAL):
+        def run(self, pool, shared):
+            if isinstance(shared, OwnString):
+                raise EmptyVersionSpace("nobody is left")
+            return super().run(pool, shared)
+
+    learner = Empty(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0))
+    (pair,) = run_pairs(learner, World(C=C), seed="empty", pairs=1, workers=1)
+    assert pair.controls.own_string is False
+    assert pair.controls.own_threshold is pair.controls.own_order is None  # it asked its string for nothing
+
+
+@pytest.mark.parametrize("pool_size", ["exact", 500])
+def test_what_errs_least_errs_least(pool_size):
+    population = World(C=C).population(30)
+    string, name = SharedRandomness("own"), ("least", "A")
+    assert fewest_errors(population, pool_size, 0, string, name) == string.first("order", indices=np.arange(len(C)))
+    labels = 10**6 if pool_size == "exact" else 500
+    assert population.error(fewest_errors(population, pool_size, labels, string, name)) <= Fraction(1, 10)

@@ -88,7 +88,7 @@ class NoZeros(Wagers):
     """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
 
     def settle(self, S, m, o, block):
-        super().settle(S, m, o, replace(block, scanned=len(block.losses)))
+        super().settle(S, m, o, replace(block, quiet=()))
 
 
 class ByEstimate(Wagers):

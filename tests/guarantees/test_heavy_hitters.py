@@ -15,7 +15,7 @@ from scipy.stats import binom, fisher_exact
 
 from replical import Boosted, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.learners.planning import learner_for
-from replical.worlds.audit import pair_string
+from replical.worlds.labs import pair_string
 from support.mutants import AtOnce, OwnSets, PrivateFor, Scattered, Tickets, Tosses, scaled, without_threshold
 from support.sequential import Promise
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from replical.bounds.release import Selection, release_chance
 from replical.lab.release import noisy_maximum, permute_and_flip, threshold
 from support.release import MUTANTS, formula, law, worst_ratio
+from support.release_chance import Selection, release_chance
 
 WORD = 2**64
 EPSILONS = (0.1, 0.5, 1.0, 3.0)

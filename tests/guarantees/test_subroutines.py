@@ -11,7 +11,7 @@ from replical import (
     SharedRandomness,
 )
 from replical.bounds.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
-from replical.worlds.audit import pair_string
+from replical.worlds.labs import pair_string
 from support.pairs import strings
 from support.sequential import Promise
 

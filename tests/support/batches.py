@@ -3,6 +3,9 @@
 import csv
 import json
 
+from replical.lab.sessions.batches import questions_of, write_batch
+from replical.lab.sessions.label_studio import Question
+
 LABELS = ("no", "yes")
 
 
@@ -32,3 +35,13 @@ def export(path, annotations):
 def chose(*values, who=None):
     result = [{"from_name": "label", "type": "choices", "value": {"choices": list(values)}}]
     return {"id": 7, "result": result, "was_cancelled": False, "completed_by": who}
+
+
+def written(folder, number, items, fields, labels):
+    """A batch that asks for labels of these items."""
+    return write_batch(folder, number, [Question(item=item) for item in items], fields, labels)
+
+
+def items_of(path):
+    """The items that a batch asks about."""
+    return {each.item for each in questions_of(path, LABELS)}

@@ -201,11 +201,11 @@ def read_key(path, folder):
 
 
 def read_answers(path, folder):
-    """What came back for a batch; `items_of` reads only what we wrote ourselves."""
-    from replical.lab.sessions.batches import items_of, read_batch
+    """What came back for a batch; `questions_of` reads only what we wrote ourselves."""
+    from replical.lab.sessions.batches import questions_of, read_batch
 
     calls = [lambda: read_batch(path, LABELS), lambda: read_batch(path, (0, 1))]
-    return accepted(calls[0], *([lambda: items_of(path)] if path.suffix == ".csv" else []))
+    return accepted(calls[0], *([lambda: questions_of(path, LABELS)] if path.suffix == ".csv" else []))
 
 
 def read_weights(path, folder):

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replical.lab.sessions.batches import write_batch
+from support.batches import written
 
 LABELS = ("no", "yes")
 VARIABLE = re.compile(r"\$[\w.\[\]{}]+", re.ASCII)  # $name, $name.part, $name[0] stand for data of the task
@@ -27,13 +27,13 @@ class Project:
 
     def __init__(self, configuration):
         self.view = ElementTree.fromstring(configuration)
-        (self.control,) = self.view.iter("Choices")
+        (self.control,) = [each for each in self.view.iter() if each.tag in ("Choices", "TextArea")]
         self.objects = [each for each in self.view.iter() if each.get("name") and each is not self.control]
         names = [each.get("name") for each in self.view.iter() if each.get("name")]
         assert self.view.tag == "View"
         assert len(names) == len(set(names))
         assert self.control.get("toName") in [each.get("name") for each in self.objects]
-        assert self.control.get("choice") == "single"
+        assert self.control.get("choice") == ("single" if self.control.tag == "Choices" else None)
         assert self.control.get("required") == "true"
         assert all(choice.get("value") for choice in self.control)
         self.tasks, self.numbers = [], count(1)
@@ -44,9 +44,18 @@ class Project:
         assert tasks
         for task in tasks:
             assert set(task) == {"data"}
-            for each in self.objects:
-                assert isinstance(task["data"][each.get("value").removeprefix("$")], str)
-            self.tasks.append({"id": next(self.numbers), "data": task["data"], "annotations": []})
+            assert self.missing(task["data"]) is None
+            self.add(task["data"])
+
+    def missing(self, data):
+        """A variable of the labelling interface that the data of a task lack."""
+        names = [each.get("value").removeprefix("$") for each in self.objects]
+        return next((name for name in names if not isinstance(data.get(name), str)), None)
+
+    def add(self, data):
+        """One more task."""
+        self.tasks.append({"id": next(self.numbers), "data": data, "annotations": []})
+        return self.tasks[-1]
 
     def headers(self, task):
         return [filled(each.get("value"), task["data"]) for each in self.view.iter("Header")]
@@ -60,13 +69,15 @@ class Project:
         }
 
     def annotate(self, task, label, who=1, **more):
-        """Submit a choice; None is the button Skip."""
-        chosen = [] if label is None else [self.shown(task)[label]]
-        result = {"id": "Dx_aB91ISN", "from_name": "label", "to_name": self.control.get("toName"), "type": "choices"}
-        result |= {"origin": "manual", "value": {"choices": chosen}}
+        """Submit a choice, or a text; None is the button Skip."""
+        free = self.control.tag == "TextArea"
+        chosen = [] if label is None else [label if free else self.shown(task)[label]]
+        kind = ("textarea", "text") if free else ("choices", "choices")
+        result = {"id": "Dx_aB91ISN", "from_name": "label", "to_name": self.control.get("toName"), "type": kind[0]}
+        result |= {"origin": "manual", "value": {kind[1]: chosen}}
         made = {"id": next(self.numbers), "completed_by": who, "result": [result] if chosen else [], "prediction": {}}
         made |= {"was_cancelled": label is None, "ground_truth": False, "result_count": 0, "task": task["id"]}
-        made |= {"created_at": "2021-03-09T22:16:08.728353Z", "updated_at": "2021-03-09T22:16:08.728378Z"}
+        made |= {"created_at": f"2021-03-09T22:16:08.{made['id']:06}Z", "updated_at": "2021-03-09T22:16:08.728378Z"}
         task["annotations"].append(made | {"draft_created_at": None, "lead_time": 4.288} | more)
 
     def as_json(self):
@@ -83,7 +94,7 @@ class Project:
         rows = []
         for task in self.tasks:
             for each in [one for one in task["annotations"] if not one["was_cancelled"]]:
-                chosen = {one["from_name"]: one["value"]["choices"] for one in each["result"]}
+                chosen = {one["from_name"]: next(iter(one["value"].values())) for one in each["result"]}
                 row = task["data"] | {"id": task["id"]}
                 row |= {name: said[0] if len(said) == 1 else {"choices": said} for name, said in chosen.items()}
                 who = each["completed_by"]
@@ -102,7 +113,7 @@ class Project:
 
 def project(folder, items, shown=None, labels=LABELS):
     """A project that has imported one batch."""
-    path = write_batch(folder, 1, items, shown or {}, labels)
+    path = written(folder, 1, items, shown or {}, labels)
     made = Project(path.with_name("label-studio.xml").read_text(encoding="utf-8"))
     made.load(path.with_suffix(".json"))
     return made

@@ -4,7 +4,7 @@ from statistics import mean
 from types import SimpleNamespace
 
 from replical import Population, PrivateRandomness, SharedRandomness
-from replical.worlds.audit import pair_string, run_lab
+from replical.worlds.labs import pair_string, run_lab
 from support.mutants import PrivateFor
 from support.sequential import Promise
 

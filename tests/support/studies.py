@@ -95,9 +95,11 @@ def study_row(learner, *, agree=97, pairs=100, **changes):
         "status": "done", "replicable": record.replicable, "vacuous": False if record.replicable else None,
         "pairs": pairs, "agreements": agree, "agreement": agree / pairs, "agreement_low": low, "agreement_high": high,
         "disagreement": 1 - agree / pairs, "disagreement_low": 1 - high, "disagreement_high": 1 - low,
-        "expected_jaccard": 0.03, "base_agreement": 0.5, "labels_mean": 12.0, "labels_max": 20.0, "labels_error": 0.3,
+        "expected_jaccard": 0.03, "labels_mean": 12.0, "labels_max": 20.0, "labels_error": 0.3,
         "excess_error_mean": 0.02, "excess_error_max": 0.05, "excess_over_epsilon": 0, "cap_reached": 0,
     }  # fmt: skip
+    if record.replicable:
+        row |= {"controls": 40, "own_string": 0.5, "own_threshold": None, "own_order": None, "fewest_errors": 0.5}
     if record.certifies:
         row |= {"certified_fraction": 1.0, "rho_proven": 0.08}
     row |= changes

@@ -131,17 +131,6 @@ def rejecting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...]
         return Bets(factors=tuple(tuple(1 + each * (Z - v) for Z in values) for each in scaled), values=values)
 
 
-def mirror(rows: int) -> list[int]:
-    """Places of the values -Z, for those of Z.
-
-    Examples
-    --------
-    >>> mirror(5)
-    [0, 2, 1, 4, 3]
-    """
-    return [0, *(place + 1 if place % 2 else place - 1 for place in range(1, rows))]
-
-
 _DIGITS = 10**6  # ends are rounded outwards to this, so that two machines publish the same
 
 

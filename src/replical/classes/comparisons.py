@@ -126,16 +126,15 @@ def _box(value: Any) -> str:
 
 
 def plain(value: Any) -> str:
-    """What a cell holds, whatever that is: a number, a text, or JSON.
+    r"""What a cell holds, whatever that is: a number, a text with its lines, or JSON.
 
-    >>> plain(1.50), plain(" a  b"), plain([1, "a"])
-    ('1.5', 'a b', '[1,"a"]')
+    >>> plain(1.50), plain(" a:  \r\n  b "), plain([1, "a"])
+    ('1.5', 'a:\n  b', '[1,"a"]')
     """
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, list | dict):
-        return canonical(value)
-    return _number(value)
+    if not isinstance(value, str | list | dict):
+        return _number(value)
+    text = unicodedata.normalize("NFC", value if isinstance(value, str) else canonical(value))
+    return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 
 
 # ---- losses ----

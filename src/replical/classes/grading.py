@@ -7,7 +7,7 @@ clipping belong to the loss. Claim: docs/claims/handicap.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
@@ -137,6 +137,27 @@ class Gold:
         except ValueError as error:
             raise BadLabel(f"{what} is {answer!r:.80}, which is {error}, as the loss {self.name!r} needs it") from error
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What whoever judges may say of outputs that are shown; none where answers are free."""
+        return ("1", "2", TIE) if self.name == "duel" else ()
+
+    def judged(self, choice: str, outputs: Sequence[str]) -> Said:
+        """What a `choice` says of the `outputs` that were shown, two that duel or one that is scored, as a journal keeps it.
+
+        Raises
+        ------
+        BadLabel
+            If it is none of the choices.
+        """
+        if choice not in self.choices:
+            raise BadLabel(f"{choice!r:.40} is none of {', '.join(self.choices)}")
+        return {outputs[0]: choice} if len(outputs) == 1 else {"1": outputs[0], "2": outputs[1]}.get(choice, TIE)
+
+    def stray(self, said: Said, outputs: Collection[str]) -> str | None:
+        """What was `said` to be preferred, or scored, and is none of the `outputs` of its item."""
+        return said if self.name == "duel" and isinstance(said, str) and said not in {*outputs, TIE} else None
+
     def reads(self, said: Said) -> bool:
         """Is what was `said` an answer in its normal form?"""
         try:
@@ -147,6 +168,8 @@ class Gold:
     def row(self, answer: Said, outputs: Sequence[str]) -> list[int]:
         """What each of these normal `outputs` loses at a normal `answer`, in parts of 1/q, rounded to the nearest."""
         assert isinstance(answer, str), "as it was read"
+        if (stray := self.stray(answer, outputs)) is not None:
+            raise BadLabel(f"{stray!r:.60} is preferred, and is neither {TIE} nor one of the two outputs")
         numbers = dict(self.numbers)
         return [floor(self._kind.cost(each, answer, numbers) * self.unit + Fraction(1, 2)) for each in outputs]
 
@@ -246,6 +269,16 @@ class Scores(Gold):
     def scale(self) -> dict[str, int]:
         """What each word loses, in parts of 1/q."""
         return {word: int(loss * self.unit) for word, loss in self.numbers}
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words of the scale."""
+        return tuple(self.scale)
+
+    def stray(self, said: Said, outputs: Collection[str]) -> str | None:
+        """Something that has a score and is none of the `outputs` of its item."""
+        assert isinstance(said, Mapping), "as it was read"
+        return next((each for each in said if each not in outputs), None)
 
     def read(self, answer: Any, what: str = "the answer") -> dict[str, str]:
         """From an `answer`, called `what` in the error, a score for each of some outputs, as a journal keeps it.

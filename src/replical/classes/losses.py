@@ -140,18 +140,6 @@ class Losses:
         apart = {abs(one - two) for row in self.costs for one in row for two in row} - {0, self.unit}
         return (0, self.unit, -self.unit, *(sign * each for each in sorted(apart) for sign in (1, -1)))
 
-    def places(self, differences: Costs) -> NDArray[np.int64]:
-        """The place of each of these `differences` among all there may be."""
-        found: NDArray[np.int64] = self._places[differences + self.unit]
-        return found
-
-    @cached_property
-    def _places(self) -> NDArray[np.int64]:
-        """By difference, from the smallest there may be."""
-        places = np.zeros(2 * self.unit + 1, dtype=np.int64)
-        places[np.array(self.differences) + self.unit] = np.arange(len(self.differences))
-        return places
-
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)

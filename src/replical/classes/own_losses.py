@@ -59,12 +59,13 @@ def own_kind(name: str, source: str, unit: int) -> Kind:
         raise BadProtocol(f"the loss {name!r} is no function of an output and an answer")
 
     def cost(output: str, answer: str, numbers: Mapping[str, Fraction]) -> Fraction:
-        first, again = (_call(function, name, output, answer) for _ in range(2))
+        what = f"the loss {name!r} of {output!r:.60} at {answer!r:.60}"
+        first, again = (_checked(_call(function, name, output, answer), what, unit) for _ in range(2))
         if first != again:
             raise BadProtocol(
-                f"the loss {name!r} is {first!r:.40} and then {again!r:.40} for {output!r:.60} at {answer!r:.60}"
+                f"{what} is {float(first):g} and then {float(again):g}: make it a function of these two alone"
             )
-        return _checked(first, f"the loss {name!r} of {output!r:.60} at {answer!r:.60}", unit)
+        return first
 
     return Kind(normal=_normal(function, name), cost=cost, words=f"the loss {name!r}", unit=unit)
 
@@ -75,6 +76,7 @@ def _normal(function: Any, name: str) -> Callable[[Any], str]:
     def normal(value: Any) -> str:
         try:
             found = make(value)
+            again = make(found) if isinstance(found, str) else found
         except ValueError:
             raise
         except Exception as error:
@@ -84,6 +86,11 @@ def _normal(function: Any, name: str) -> Callable[[Any], str]:
         if not isinstance(found, str):
             raise BadProtocol(
                 f"the normal form of the loss {name!r} is {found!r:.40} for {value!r:.60}, and should be a text"
+            )
+        if again != found:
+            raise BadProtocol(
+                f"the normal form of the loss {name!r} makes {again!r:.40} of {found!r:.40}, its form of {value!r:.60}: it "
+                "should leave what is normal as it is"
             )
         return found
 

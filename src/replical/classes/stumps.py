@@ -14,12 +14,7 @@ from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import CanonicalText, canonical, fingerprint
 from replical.errors import ValueOutOfRange
 
-Floats = NDArray[np.float64]
-
 _MOST_CUTS = 2**28  # of one feature, listed
-_BLOCK = 4096  # items whose places are looked up at a time: they stay in the cache
-_BUCKETS = 2  # a cut
-_MOST_STEPS = 4  # cuts in one bucket, up to which looking up beats a search
 
 
 class Stumps:
@@ -84,13 +79,10 @@ class Stumps:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that defines the class."""
-        spelled = {line.tobytes(): CanonicalText(canonical(line.tolist())) for line in self._lines()}
+        lines = {line.tobytes(): line for line in self.cuts}  # features may share theirs, which are long
+        spelled = {key: CanonicalText(canonical(line.tolist())) for key, line in lines.items()}
         cuts = [spelled[line.tobytes()] for line in self.cuts]
         return fingerprint({"kind": "stumps", "cuts": cuts, "labels": list(self.labels)})
-
-    def _lines(self) -> list[NDArray[np.float64]]:
-        """The cuts, those of several features once."""
-        return list({line.tobytes(): line for line in self.cuts}.values())
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words."""
@@ -120,12 +112,8 @@ class Stumps:
         columns: NDArray[np.unsignedinteger] = np.empty(
             (self.dimensions, len(items)), dtype=np.uint16 if most < 2**16 else np.uint32
         )
-        places = {line.tobytes(): Places(line) for line in self._lines()}
-        lines = [places[line.tobytes()] for line in self.cuts]
-        for start in range(0, len(items), _BLOCK):
-            block = np.ascontiguousarray(items[start : start + _BLOCK].T)
-            for feature, (line, values) in enumerate(zip(lines, block, strict=True)):
-                columns[feature, start : start + _BLOCK] = line.of(values)
+        for feature, line in enumerate(self.cuts):
+            columns[feature] = np.searchsorted(line, items[:, feature], side="right")
         return columns
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
@@ -153,40 +141,3 @@ def recipe(section: Section) -> Recipe:
     return Recipe(
         C=Stumps(cuts=section.cuts(), labels=section.labels), columns=section.features, to_items=stack_features
     )
-
-
-class Places:
-    """How many of ascending `cuts` a number has reached: looked up, not searched for, where cuts lie about evenly.
-
-    Buckets between the outermost cuts are equal; inside a bucket cuts are passed one by one. Rounding may put a number into
-    another bucket than exact arithmetic would, but it never swaps two numbers: a cut in an earlier bucket is smaller, one in
-    a later bucket larger, so the answer is exact.
-
-    >>> Places(np.array([.25, .5, .75])).of(np.array([-1, .25, .3, .74, 9])).tolist()
-    [0, 1, 1, 2, 3]
-    """
-
-    def __init__(self, cuts: Floats) -> None:
-        self._cuts, self._low, self._last = np.append(cuts, np.inf), float(cuts[0]), _BUCKETS * len(cuts) - 1
-        with np.errstate(over="ignore", divide="ignore"):
-            self._scale = float(self._last / np.subtract(cuts[-1], cuts[0]))
-        self._steps = _MOST_STEPS + 1
-        if 0 < self._scale < np.inf:
-            buckets = self._bucket(cuts)
-            self._first = np.searchsorted(buckets, np.arange(self._last + 1)).astype(np.int32)  # cut of each bucket
-            self._steps = int(np.bincount(buckets).max())
-
-    def _bucket(self, values: Floats) -> NDArray[np.int32]:
-        with np.errstate(over="ignore"):
-            scaled = (values - self._low) * self._scale
-        bucket: NDArray[np.int32] = np.clip(scaled, 0, self._last).astype(np.int32)
-        return bucket
-
-    def of(self, values: Floats) -> NDArray[np.integer]:
-        """How many cuts each of `values` has reached."""
-        if self._steps > _MOST_STEPS:
-            return np.searchsorted(self._cuts, values, side="right")
-        place = self._first[self._bucket(values)]
-        for _ in range(self._steps):
-            place += self._cuts[place] <= values
-        return place

@@ -28,7 +28,6 @@ from replical.core.parallel import Workers, cluster
 from replical.core.text import about, amount, at_most, interval
 from replical.errors import BadUsage
 from replical.gpu.device import use
-from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.parameters import OPTIONS
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, audit_groups
@@ -37,10 +36,9 @@ from replical.worlds.world import BoundaryNoise
 
 _RARE = tuple(name for name in OPTIONS if name != "labs")  # what --set takes, beside the plan
 _TERMS = (
-    "A pair is two simulated labs, each with items and labels of its own, and one published string in common. Before the "
-    "last step: how often they agree without the step that makes answers identical. Jaccard distance: the share of the "
-    "hypotheses left to either lab that are not left to both. Survivors: hypotheses left to a lab. Excess error: how much "
-    "more often an answer errs than the best hypothesis."
+    "A pair is two simulated labs, each with items and labels of its own, and one published string in common. Jaccard "
+    "distance: the share of the hypotheses left to either lab that are not left to both. Survivors: hypotheses left to a "
+    "lab. Excess error: how much more often an answer errs than the best hypothesis."
 )
 
 
@@ -144,9 +142,8 @@ def _all_pairs(
             progress=update,
         )
     seconds = round(time.perf_counter() - started, 2)
-    vacuous = figures.base_agreement > 1 - COUNTED if find(inputs["learner"]).replicable else None
     if as_json:
-        told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": vacuous, "seconds": seconds}
+        told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": figures.vacuous, "seconds": seconds}
         told |= {} if labs is None else _group_figures(groups)
         answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | told)
         return
@@ -155,11 +152,27 @@ def _all_pairs(
         prose.say(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
     if any(each.name != LOOP_RUNS for each in ready.broken):
         prose.print("So nothing that the learner promises is proven for these runs.")
-    if vacuous:
-        prose.say(
-            f"Vacuous: labs agree in {100 * figures.base_agreement:.1f}% of pairs before the last step too, so that they "
-            "agree shows nothing about it. A finer class or a larger epsilon would."
+    if figures.controls:
+        prose.print(string_at_work(figures))
+
+
+_OWN = {"own_string": "strings", "own_threshold": "thresholds", "own_order": "orders"}
+
+
+def string_at_work(figures: Audit) -> str:
+    """What the string does, and which part of it; that is for whoever wonders what agreement shows."""
+    found = {what: getattr(figures, name) for name, what in _OWN.items() if getattr(figures, name) is not None}
+    own = ", ".join(f"{100 * share:.1f}% with {what} of their own" for what, share in found.items())
+    best = f"{100 * (figures.fewest_errors or 0):.1f}% if each takes what errs least on as many labels"
+    first = f"Controls: the same labs agree in {own}, and in {best} ({figures.controls} pairs)."
+    if figures.vacuous:
+        return (
+            f"{first} Vacuous: labs agree whatever they do, so that it shows nothing about the learner. A finer class or a "
+            "larger epsilon would."
         )
+    if figures.fewest_errors is not None and figures.fewest_errors > 1 - COUNTED:
+        return f"{first} So many labels decide without a string too."
+    return first
 
 
 def _group_figures(groups: GroupAudit) -> dict[str, Any]:
@@ -181,7 +194,6 @@ def _show(figures: Audit, groups: GroupAudit | None, inputs: dict[str, Any], sec
     table.add_row("identical hypothesis", f"{100 * figures.agreement:.1f}%")
     table.add_row("  95% interval", interval(figures.agreement_low, figures.agreement_high))
     table.add_row("identical function", f"{100 * figures.function_agreement:.1f}%")
-    table.add_row("before the last step", f"{100 * figures.base_agreement:.1f}%")
     table.add_row("mean Jaccard distance", about(figures.expected_jaccard, 4))
     table.add_row("survivors, mean", amount(figures.survivors_mean))
     table.add_row("labels per lab, mean", amount(figures.labels_mean))

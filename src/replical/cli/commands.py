@@ -29,8 +29,8 @@ COMMANDS = {
     "board": ("board:board_command", "A leaderboard of a labelled table: who is proven to be first?"),
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
-    "paper": ("", "The paper's RepliCAL, ReplicA2 and others: audits, studies."),
-    "data": ("", "Tables: fit candidates, predict, order, apply a rule."),
+    "paper": ("", "The paper's theorems, RepliCAL, ReplicA2 and others: audits, studies."),
+    "data": ("", "Tables: order models, import logs, apply a rule."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
 GROUPS = {
@@ -48,12 +48,11 @@ GROUPS = {
     "paper": {
         "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
         "theta": ("paper:theta_command", "The disagreement coefficient of a class."),
+        "theorem": ("theorem:theorem_command", "Theorem 1 or 2 at its own size: claimed beside measured."),
         "study": ("paper:study_command", "A grid of audits from one file: tables, figures, a report."),
         "bill": ("plan:bill_command", "What does a class cost in labels, learner by learner?"),
     },
     "data": {
-        "candidates": ("data:candidates_command", "Fit a family of models on public rows: a list to choose from."),
-        "predict": ("data:predict_command", "What fitted candidates say about a table: a pool for run."),
         "order": (
             "order:order_command",
             "Put models in a public order, by a hundred labels or none.",
@@ -64,8 +63,8 @@ GROUPS = {
 }
 # They read files that somebody else may have written.
 _READERS = {
-    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data candidates",
-    "data predict", "data order", "data apply", "board",
+    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data order",
+    "data apply", "board",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")

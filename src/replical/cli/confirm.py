@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import Outlook
 from replical.cli.inputs import number, whole
 from replical.cli.labels import (
     PENDING,
@@ -31,7 +30,7 @@ from replical.cli.labels import (
     say_pending,
     source_of,
 )
-from replical.cli.output import Screen, answer, notes, prose
+from replical.cli.output import answer, notes, prose
 from replical.cli.page import PageWords
 from replical.cli.protocol import loss_words
 from replical.cli.run_protocol import KeyFile, RegisterFile, Registration
@@ -145,10 +144,10 @@ def confirm_command(
             answer(payload | {"journal": lab_journal.where, "confirmation": str(out)})
         else:
             for sentence in _outcome_words(done.session, proof):
-                _say(prose, sentence)
-            _say(prose, f"Written: {out} (confirmation), {lab_journal.where} (journal).")
+                prose.say(sentence)
+            prose.say(f"Written: {out} (confirmation), {lab_journal.where} (journal).")
         if before not in (None, "undecided", proof.outcome):
-            _say(notes, f"The outcome has changed: it was {before}.")
+            notes.say(f"The outcome has changed: it was {before}.")
     return CODES[proof.outcome]
 
 
@@ -166,11 +165,7 @@ class _Labelling:
         if session.fresh:
             _announce(session, self.protocol)
         self.before = next(reversed(session.ledger.results), None)
-        self.batch = self.source.answer(session, Outlook(session, looks=False))
-
-
-def _say(screen: Screen, sentence: str) -> None:
-    screen.print(sentence, markup=False, soft_wrap=True)
+        self.batch = self.source.answer(session)
 
 
 def _announce(session: Session, protocol: Confirming) -> None:
@@ -181,14 +176,13 @@ def _announce(session: Session, protocol: Confirming) -> None:
     among = (
         f"{count(plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, level {float(plan.level):g}"
     )
-    _say(notes, f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
+    notes.say(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
     for sentence in loss_words(protocol):
-        _say(notes, sentence)
-    _say(notes, "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.")
+        notes.say(sentence)
+    notes.say("Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.")
     epsilon = fraction(protocol.parameter("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
-        _say(
-            notes,
+        notes.say(
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
             "advice: an answer within epsilon there may lie close to it here.",
         )

@@ -25,7 +25,6 @@ _OPTIONAL = (
     "scikit-learn",
     "opendp",
     "cryptography",
-    "skops",
     "numba",
     "torch",
 )

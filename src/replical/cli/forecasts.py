@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,7 @@ from typing import Any
 from replical.cli.output import answer, prose, reading
 from replical.core.exact import round_up_to
 from replical.core.text import amount, at_most, count, percent, plural, two_figures
-from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
-from replical.lab.journal.journal import Event
+from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
@@ -281,65 +279,64 @@ class Outlook:
     """Estimates of how many labels are left, for whoever runs while others label.
 
     An estimate is made when 16, 32, 64, .. labels are known: it never changes what is asked, or when a run stops. It speaks
-    of counts alone, and so seldom that nobody can read from it what a single label did to the candidates. The journal keeps
-    it, so that pages on other machines show it too, and a run that goes on tomorrow. `expected` is what was forecast before
-    the first label; where nobody `looks`, it is all that is known.
+    of counts alone, and so seldom that nobody can read from it what a single label did to the candidates. `expected` is what
+    was forecast before the first label.
     """
 
     def __init__(
-        self,
-        session: Session,
-        tell: Callable[[str], None] = lambda _: None,
-        *,
-        expected: float | None = None,
-        looks: bool = True,
+        self, session: Session, tell: Callable[[str], None] = lambda _: None, *, expected: float | None = None
     ) -> None:
-        self._session, self._tell, self._next, self._looks = session, tell, FIRST, looks
-        self._kept = session.ledger.estimate
-        self._expected = self._kept if expected is None else expected + session.error_labels
+        self._session, self._tell, self._next = session, tell, FIRST
+        self._whole = None if expected is None else expected + session.error_labels  # about how many it will be in all
+        self._within: float | None = None  # as close to the best the first of a public order is proven to be
         self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
         self._at = 0
 
     def look(self) -> None:
         """Make an estimate if it is time for one. To be called by whoever changes the session."""
-        labels = len(self._session.ledger.labels)
-        if self._looks and labels >= self._next and not self._session.ended:
+        labels = self._session.ledger.heard
+        if labels >= self._next and not self._session.ended:
             while self._next <= labels:
                 self._next *= 2
             if words := self.now():
                 self._tell(words)
-        self._keep()
-
-    def _keep(self) -> None:
-        """In the journal. An estimate that cannot be written stops nothing: the next answer will be refused if need be."""
-        whole = self._whole()
-        if whole is None or round(whole) == self._kept or self._session.ended:
-            return
-        with suppress(ReplicalError):
-            self._session.journal.append([Event(kind="estimate", detail={"labels": round(whole)})])
-            self._kept = round(whole)
-
-    def _whole(self) -> float | None:
-        """About how many labels it will be in all."""
-        return self._expected if self._span is None else self._at + self._span.median
 
     def now(self) -> str:
         """What is known at this moment, in a line; empty where nothing is."""
         session, course = self._session, self._session.course
         standing = course.standing
-        if standing is None or standing.rest is None or course.query is None:
+        if standing is None or course.query is None:
             return ""
-        self._span, self._at = standing.rest.span("labels", to_proof=False), course.asked - course.query.total
-        words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
-        if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
-            first = session.protocol.recipe.describe(standing.first)
-            words += f"; proven so far: {first} is within {at_most(standing.tolerance)} of the best"
-        return words
+        rest, first, self._at = standing.rest, standing.first, course.judged - course.query.judgements
+        self._span = None if rest is None else rest.span("labels", to_proof=False)
+        if self._span is not None:
+            self._whole = self._at + self._span.median
+        elif session.budget is not None:  # labels that are left sharpen the tolerance
+            self._whole = None
+        words = [count(self._at, "label"), "" if self._span is None else self._span.of("left", "left")]
+        known = not standing.behind and standing.tolerance is not None and standing.tolerance < 1
+        self._within = standing.tolerance if known else None
+        name = "" if first is None else session.protocol.recipe.describe(first)
+        if first is not None and standing.behind:
+            words.append(f"{name}, the first of the public order, is clearly behind")
+        elif self.within is not None:
+            words.append(f"proven so far: {name} is within {self.within} of the best")
+        return "; ".join(filter(None, words)) if any(words[1:]) else ""
+
+    @property
+    def within(self) -> str | None:
+        """As close to the best the first of a public order is proven to be; None if nothing is known."""
+        return None if self._within is None else at_most(self._within)
+
+    @property
+    def about(self) -> int | None:
+        """About how many labels are left, to two figures, by the last estimate or the forecast; None if nobody knows."""
+        heard = self._session.ledger.heard
+        return None if self._whole is None or self._whole < heard + 1 else two_figures(self._whole - heard)
 
     def left(self) -> str:
-        """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""
-        heard, whole = len(self._session.ledger.labels), self._whole()
-        return "" if whole is None or whole < heard + 1 else f"about {two_figures(whole - heard):,} left"
+        """The same for the end of a line; empty if unknown."""
+        return "" if self.about is None else f"about {self.about:,} left"
 
     def figures(self) -> dict[str, Any] | None:
         """The last estimate, for an answer in JSON."""

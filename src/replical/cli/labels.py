@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.classes.comparisons import TIE
 from replical.classes.grading import Gold, Said, Scores
 from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading, warn
@@ -21,7 +22,19 @@ from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab import run
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
+from replical.lab.sessions.batches import questions_of, read_batch, write_batch
+from replical.lab.sessions.label_studio import (
+    KEY,
+    SKIP,
+    Away,
+    Project,
+    Reply,
+    Server,
+    change_words,
+    contradictions,
+    label_live,
+    questions,
+)
 from replical.lab.sessions.session import Session
 from replical.lab.tables import grouped_columns, read_labels
 from replical.learners.proof import family_of
@@ -32,6 +45,7 @@ if TYPE_CHECKING:
 
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 PENDING = 3
+_ASKS = ("terminal", "file", "page", "journal", "label-studio")
 _EVERY = 0.5  # seconds between two lines of progress
 _LONG = 5.0  # seconds after which a run from a column also says how many labels are left
 _LOOK = 0.2  # seconds between two looks into the journal
@@ -42,7 +56,8 @@ LabelColumn = Annotated[
     str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
 ]
 Ask = Annotated[
-    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
+    str | None,
+    typer.Option("--ask", help="terminal, file (batches to fill in), page, journal (replical label), or label-studio"),
 ]
 Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
 AnswerFile = Annotated[
@@ -67,9 +82,9 @@ Files = Mapping[str, Path | str | None]  # what flags name
 def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
     """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
     if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
-    if ask not in (None, "terminal", "file", "page", "journal"):
-        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+        raise BadUsage(f"give --labels FILE:COLUMN or --ask {'|'.join(_ASKS)}, and not both")
+    if ask not in (None, *_ASKS):
+        raise BadUsage(f"--ask is {', '.join(_ASKS[:-1])} or {_ASKS[-1]}, got {ask!r}")
     never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
 
 
@@ -83,6 +98,11 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
     """The lab's items, none of which is in the public table; how far the reading is."""
     with reading(pool) as update:
         items = run.read_items(protocol, pool, id_column=id_column, public=public, progress=update)
+    if public is None and protocol.public is not None:
+        warn(
+            "no item of the public table that the protocol was made with may be in this pool, and nobody has looked: give "
+            "--public TABLE"
+        )
     if protocol.recipe.group is None:
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(
@@ -114,6 +134,8 @@ class Source:
             serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
         elif self.ask == "journal":
             _wait(session, outlook)
+        elif self.ask == "label-studio":
+            ask_in_label_studio(session, self.details, self.page, outlook)
         else:
             return ask_by_file(session, self.batches, self.answers, self.details)
         return None
@@ -139,7 +161,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     """For the person who runs, never for the one who labels."""
     if session.course.latest is None:
         return
-    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
+    labels, still = count(session.ledger.heard, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
@@ -156,7 +178,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     leave = "/q" if "q" in map(str, labels) or not labels else "q"  # labels come first; none is called SKIP
-    judged = isinstance(session.protocol.answers, Scores) or getattr(session.protocol.answers, "name", "") == "duel"
+    judged = isinstance(session.answers, Gold) and bool(session.answers.choices)
     free = "one of the words below what is shown" if judged else "what is right"
     how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
     notes.say(
@@ -166,12 +188,14 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         session.journal.checkpoint()  # a person takes longer
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
-        notes.print(f"\nItem {len(session.ledger.labels) + 1}{f' ({left})' if left else ''}: {item}", markup=False)
+        notes.print(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}", markup=False)
         for column, text in details([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
-        if not labels and (done := _ask_about_outputs(session, item)) is not None:
-            if not done:
+        if judged:
+            if not _judge(session, item):
                 return
+            if outlook is not None:
+                outlook.look()
             continue
         reply = _line()
         if reply in (None, leave):
@@ -187,36 +211,29 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
             outlook.look()
 
 
-def _ask_about_outputs(session: Session, item: str) -> bool | None:
-    """Outputs that are shown, one at a time to be scored or two to choose between; None where none are, False to leave.
+def _judge(session: Session, item: str) -> bool:
+    """Show an output to be scored, or two to choose between, and hear what is said of them; False for who leaves.
 
     Before any is shown the item may be skipped.
     """
-    loss, outputs = session.protocol.answers, session.outputs(item)
-    duel = isinstance(loss, Gold) and loss.name == "duel"
-    if not (outputs or duel):
-        return None
-    if item not in session.ledger.labels:
+    answers = session.answers
+    assert isinstance(answers, Gold), "labels are no outputs"
+    if item not in session.ledger.shown:
         notes.print(f"  Enter shows what is to be judged, {SKIP!r} skips the item.", markup=False)
         if (reply := _line()) in (None, "/q"):
             return False
         if reply == SKIP:
             session.skip(item)
             return True
-    pair = session.pair(item) if duel else []
-    for number, output in enumerate(pair, start=1):
-        notes.print(f"  {number}: {output}", markup=False, soft_wrap=True)
-    if outputs:
-        notes.print(f"  {outputs[0]}", markup=False, soft_wrap=True)
-    notes.print(
-        f"  {', '.join(['1', '2', TIE] if duel else loss.scale if isinstance(loss, Scores) else ())}", markup=False
-    )
+        session.show(item)
+    outputs = session.ledger.to_judge(item)[: 1 if isinstance(answers, Scores) else 2]
+    for number, output in enumerate(outputs, start=1):
+        text = output if len(outputs) == 1 else f"{number}: {output}"
+        notes.print(textwrap.indent(text, "  "), markup=False, soft_wrap=True)
+    notes.print(f"  {', '.join(answers.choices)}", markup=False)
     while (reply := _line()) not in (None, "/q"):
-        chosen = {"1": pair[0], "2": pair[-1]}.get(reply, reply) if duel else reply
         try:
-            if duel and chosen not in (*pair, TIE):
-                raise BadLabel(f"{reply!r} is none of 1, 2 and {TIE}")
-            session.answer(item, chosen if duel else {outputs[0]: str(chosen)})
+            session.answer(item, answers.judged(reply or "", outputs))
         except BadLabel as error:
             notes.print(str(error), markup=False)
         else:
@@ -265,31 +282,34 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             outlook.look()
 
 
-def ask_by_file(
-    session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]
-) -> Path | None:
-    """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
+def ask_by_file(session: Session, folder: Path, answers: Path | None, details: Details) -> Path | None:
+    """Read back what was filled in; what is open and in no batch yet, as after a skip, gets a batch of its own."""
     if answers is not None:
         _record_answers(session, answers)
     for path in sorted(folder.glob("batch-*.csv")):
-        if not items_of(path).isdisjoint(session.ledger.asked):
-            _refuse_changes(session, path, read_batch(path, session.protocol.answers))
+        if any(each.item in session.ledger.asked for each in questions_of(path, session.answers)):
+            _refuse_changes(session, path, read_batch(path, session.answers))
     while session.open:
-        held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
-        waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
+        held = {path: questions_of(path, session.answers) for path in sorted(folder.glob("batch-*.csv"))}
+        asked = questions(session)
+        waiting = [path for path, kept in held.items() if not kept.isdisjoint(asked)]
         if sum(_record_answers(session, path) for path in waiting):
             continue
-        fresh = [item for item in session.open if not any(item in items for items in held.values())]
+        fresh = [each for each in asked if not any(each in kept for kept in held.values())]
         if not fresh:
             return waiting[-1]
+        for each in fresh:
+            if each.outputs:
+                session.show(each.item)
         last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, details(fresh), session.labels)
+        items = list(dict.fromkeys(each.item for each in fresh))
+        return write_batch(folder, last + 1, fresh, details(items), session.answers)
     return None
 
 
 def _record_answers(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
-    replies = read_batch(path, session.protocol.answers)
+    replies = read_batch(path, session.answers)
     for reply in replies:
         if reply.item not in session.ledger.asked:
             raise BadTable(
@@ -298,12 +318,15 @@ def _record_answers(session: Session, path: Path) -> int:
     _refuse_changes(session, path, replies)
     count = 0
     for reply in replies:
-        if reply.item in session.open:
+        code, before = reply.code, session.ledger.labels.get(reply.item)
+        if isinstance(code, Mapping) and isinstance(before, Mapping):
+            code = {output: score for output, score in code.items() if output not in before}
+        if reply.item in session.open and code != {}:
             count += 1
-            if reply.code is None:
+            if code is None:
                 session.skip(reply.item, annotator=reply.annotator)
             else:
-                session.answer(reply.item, session.protocol.word(reply.code), annotator=reply.annotator)
+                session.answer(reply.item, session.protocol.word(code), annotator=reply.annotator)
     return count
 
 
@@ -313,23 +336,21 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
     repeats = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
     if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
         repeats = [reply for reply in repeats if reply.code is not None and reply.item in ledger.labels]
-    suspects = {reply.item: reply for reply in repeats if reply.code != ledger.labels.get(reply.item)}
-    if not suspects:
+    for reply in contradictions(session, repeats):
+        raise BadTable(f"{path} has {change_words(session, reply)}")
+
+
+def ask_in_label_studio(session: Session, details: Details, options: PageOptions, outlook: Outlook | None) -> None:
+    """Ask at a Label Studio server until the run has ended."""
+    if not session.open:
         return
-    for event in session.journal.events():
-        reply = suspects.get(event.item or "")
-        if reply is not None and event.kind in ("answer", "correction", "skip") and event.said == reply.code:
-            del suspects[reply.item]
-    for item, reply in suspects.items():
-        before, now = _label_text(session, ledger.labels.get(item)), _label_text(session, reply.code)
-        correct = f"record {now!r} with replical journal correct, or " if SKIP not in (before, now) else ""
-        raise BadTable(
-            f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
-        )
-
-
-def _label_text(session: Session, code: Said | None) -> str:
-    return SKIP if code is None else str(session.protocol.word(code))
+    server = Server(options.url or "", os.environ.get(KEY, "").strip())
+    try:
+        project = Project(session, server, details, number=options.project, votes=options.votes, note=notes.say)
+    except Away as error:
+        raise BadUsage(f"Label Studio at {server.url} does not answer: {error}") from error
+    notes.say(f"Label at {project.url}")
+    label_live(project, session, look=(lambda: None) if outlook is None else outlook.look, note=notes.say)
 
 
 def source_of(
@@ -346,22 +367,20 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
-    if page is not None or options.get("ask") in ("page", "journal"):
+    if options.get("ask") in ("page", "journal") or (page is not None and options.get("ask") != "label-studio"):
         _refuse_page(protocol)
-    if options.get("ask") == "file" and isinstance(protocol.answers, Scores):
-        raise BadUsage("a batch has one answer an item, and here each different output is scored: take --ask terminal")
+    options["page"] = PageOptions.of(page or (), live=options.get("ask") == "label-studio")
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
-        page=PageOptions.of(page) if page else PageOptions(),
         **options,
     )
 
 
 def _refuse_page(protocol: Protocol) -> None:
-    if not isinstance(protocol.answers, tuple):
+    if isinstance(protocol.answers, Gold) and not protocol.answers.choices:
         raise BadUsage(
             "the labelling page has a button for each label, and answers to this protocol are free: take --ask terminal or "
             "--ask file"

@@ -33,10 +33,12 @@ class PageOptions:
     people: Path | None = None  # names, one a line, who get personal links; nobody else labels
     token: bool = True  # without it every user and program of this machine may label
     proxy: str | None = None  # address of a proxy that says who comes from where, by https or not
+    url: str | None = None  # address of Label Studio
+    project: int | None = None  # of Label Studio; one is made if left out
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> PageOptions:
-        """What the words of ``--page`` say.
+    def of(cls, words: Sequence[str], *, live: bool = False) -> PageOptions:
+        """What the words of ``--page`` say of the page; of Label Studio if that is `live`.
 
         Examples
         --------
@@ -53,11 +55,15 @@ class PageOptions:
                 raise BadUsage(f"--page has no key {key!r}: {meant}")
             if key in found:
                 raise BadUsage(f"--page gives {key} twice: leave one of them out")
+            if key not in (_LIVE if live else _PAGE.keys() - {"url", "project"}):
+                raise BadUsage(f"--page {key}=.. is for --ask {'page' if live else 'label-studio'}: leave it out")
             read, takes = _PAGE[key]
             try:
                 found[key] = read(value) if value else int(value)  # nothing is no value of any key
             except (KeyError, ValueError):
                 raise BadUsage(f"--page {key}=.. takes {takes}, got {word!r}") from None
+        if live and "url" not in found:
+            raise BadUsage("--ask label-studio needs the address of the server: --page url=http://HOST:PORT")
         return cls(**found)
 
 
@@ -71,7 +77,10 @@ _PAGE: dict[str, tuple[Callable[[str], Any], str]] = {
     "people": (Path, "a file"),
     "token": ({"yes": True, "no": False}.__getitem__, "yes or no"),
     "proxy": (str, "an address"),
+    "url": (str, "an address"),
+    "project": (int, "a whole number"),
 }
+_LIVE = {"votes", "url", "project"}  # what Label Studio is told
 PageWords = Annotated[
     list[str] | None,
     typer.Option(
@@ -80,7 +89,8 @@ PageWords = Annotated[
         help="how the page is served, once for each: votes=3 (people who label each item; an odd number), host=ADDRESS, "
         "port=NUMBER (0 for any free one), media=FOLDER (of pictures and sounds), instructions=FILE (Markdown, for whoever "
         "labels), people=FILE (of names, one a line, who get personal links; nobody else labels), token=no (every user and "
-        "program of this machine may label), proxy=ADDRESS (of a proxy that tells where each visitor comes from)",
+        "program of this machine may label), proxy=ADDRESS (of a proxy that tells where each visitor comes from); "
+        "url=ADDRESS of Label Studio, project=NUMBER there (a new one if left out)",
         autocompletion=lambda: [f"{key}=" for key in _PAGE],
     ),
 ]

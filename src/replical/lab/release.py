@@ -19,22 +19,21 @@ from __future__ import annotations
 import math
 import os
 import secrets
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 from typing import Protocol as Interface
 
 import numpy as np
+from msgspec import Meta, Struct, ValidationError, convert, to_builtins
 from numpy.typing import NDArray
 
 from replical.core.canonical import fingerprint
 from replical.core.exact import decimal, decimals, fraction
-from replical.core.files import decode, read_bytes, toml_lines, write_whole
+from replical.core.files import read_toml, toml_lines, write_whole
 from replical.errors import BadBudget, BadSpec, BadUsage, BadVote, MissingExtra, ValueOutOfRange
 from replical.lab.certificate import file as certificates
 from replical.lab.protocol import Protocol
@@ -44,7 +43,6 @@ from replical.lab.sessions.session import Session
 RELEASE_SCHEMA = "replical.release/1"
 VOTE_SCHEMA = "replical.vote/1"
 VOTE_PARTS = ("schema", "protocol_fingerprint", "shared", "lab", "votes")
-BUDGET_SCHEMA = "replical.budget/1"
 NOBODY = -1  # in place of an index
 SAMPLERS = ("opendp", "exact")
 MOST_EPSILON = 20  # ε beyond this protects nobody: a ratio of e^20
@@ -61,15 +59,21 @@ def release(
 ) -> dict[str, Any]:
     """Draw one answer, charge the budget for it, and say it."""
     check_epsilon(epsilon)
-    check_nobody(nobody)
+    if nobody is not None and nobody < 1:
+        raise ValueOutOfRange(f"nobody must be a whole number of at least 1, got {nobody}")
     check_sampler(sampler)
     counts = count_votes(protocol, votes)
     with locked_budget(budget) as so_far:
-        entry = so_far.entry_of(protocol.fingerprint)
+        entry = next((each for each in so_far.releases if each.protocol == protocol.fingerprint), None)
         if entry is None:
-            so_far.check(epsilon)
+            left, total = fraction(so_far.total) - so_far.sum, so_far.total
+            if fraction(epsilon) > left:
+                raise BadBudget(
+                    f"epsilon {epsilon:g} is more than the budget's rest, {float(left):g} of {total:g}: nothing is released"
+                )
             entry = _draw(protocol, counts.tolist(), epsilon, nobody or 0, sampler)
-            write_budget(so_far.with_entry(entry), budget)
+            spent = Budget(total=total, releases=(*so_far.releases, entry))
+            write_whole(budget, spent.toml(), what="the budget", refuse=BadBudget)  # before the answer is published
     if (entry.epsilon, entry.nobody) != (epsilon, nobody or 0):
         told = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
         raise BadBudget(
@@ -80,13 +84,13 @@ def release(
 
 def _draw(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> ReleaseEntry:
     index = noisy_maximum(counts + ([nobody] if nobody else []), epsilon, sampler)
-    made = sampler_name(sampler)
+    made = "exact integers" if sampler == "exact" else f"opendp {version('opendp')}"
     answer = NOBODY if index == len(counts) else index
     return ReleaseEntry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
 
 
 def _content(protocol: Protocol, entry: ReleaseEntry) -> dict[str, Any]:
-    if not NOBODY <= entry.answer < len(protocol.recipe.C):
+    if entry.answer >= len(protocol.recipe.C):
         raise BadBudget(
             f"the budget is damaged: it says that hypothesis {entry.answer} was released, which is not there"
         )
@@ -162,66 +166,45 @@ def _check_vote(protocol: Protocol, file: str, vote: Mapping[str, Any], n: int) 
         raise BadVote(
             f"{file} is the vote of {vote['lab']!r:.90}, which is no lab that the protocol knows: leave it out"
         )
-    if not _are_indices(vote["votes"], n):
-        raise BadVote(f"{file} must list hypotheses from 0 to {n - 1}, ascending, each once: {vote['votes']!r:.60}")
+    listed = vote["votes"]
+    plain = isinstance(listed, list) and all(type(h) is int and 0 <= h < n for h in listed)
+    if not plain or sorted(set(listed)) != listed:
+        raise BadVote(f"{file} must list hypotheses from 0 to {n - 1}, ascending, each once: {listed!r:.60}")
 
 
-def _are_indices(votes: Any, n: int) -> bool:
-    if not isinstance(votes, list) or any(isinstance(h, bool) or not isinstance(h, int) for h in votes):
-        return False
-    return sorted(set(votes)) == votes and all(0 <= h < n for h in votes)
-
-
-_BUDGET_KEYS = ("schema", "total", "spent", "releases")
 _MOST_TOTAL = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
+Epsilon = Annotated[float, Meta(gt=0, le=_MOST_TOTAL)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Budget:
-    """What may be spent in all, and what was."""
-
-    total: float
-    releases: tuple[ReleaseEntry, ...] = ()
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum over releases: they add up, whatever they are about."""
-        return sum((fraction(each.epsilon) for each in self.releases), Fraction(0))
-
-    def entry_of(self, protocol: str) -> ReleaseEntry | None:
-        """The release of a protocol, where there was one."""
-        return next((each for each in self.releases if each.protocol == protocol), None)
-
-    def check(self, epsilon: float) -> None:
-        """Refuse to spend more than there is."""
-        left = fraction(self.total) - self.spent
-        if fraction(epsilon) > left:
-            raise BadBudget(
-                f"epsilon {epsilon:g} is more than the budget's rest, {float(left):g} of {self.total:g}: nothing is released"
-            )
-
-    def with_entry(self, entry: ReleaseEntry) -> Budget:
-        """One release more."""
-        return Budget(total=self.total, releases=(*self.releases, entry))
-
-    def toml(self) -> str:
-        """The file."""
-        content = {"schema": BUDGET_SCHEMA, "total": self.total, "spent": float(self.spent)}
-        return "\n".join(toml_lines(content | {"releases": [asdict(each) for each in self.releases]})) + "\n"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReleaseEntry:
+class ReleaseEntry(Struct, kw_only=True, forbid_unknown_fields=True):
     """One release: of which protocol, how it was made, and the index that came out (-1 for nobody).
 
     `nobody` is the votes that "nobody" was given, 0 where it was no choice.
     """
 
     protocol: str
-    epsilon: float
-    nobody: int
+    epsilon: Epsilon
+    nobody: Annotated[int, Meta(ge=0)]
     sampler: str
-    answer: int
+    answer: Annotated[int, Meta(ge=NOBODY)]
+
+
+class Budget(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What may be spent in all, and what was."""
+
+    schema: Literal["replical.budget/1"] = "replical.budget/1"
+    total: Epsilon
+    spent: float = 0.0
+    releases: tuple[ReleaseEntry, ...] = ()
+
+    @property
+    def sum(self) -> Fraction:
+        """What was spent: releases add up, whatever they are about."""
+        return sum((fraction(each.epsilon) for each in self.releases), Fraction(0))
+
+    def toml(self) -> str:
+        """The file."""
+        return "\n".join(toml_lines(to_builtins(self) | {"spent": float(self.sum)})) + "\n"
 
 
 def read_budget(path: Path) -> Budget:
@@ -230,47 +213,13 @@ def read_budget(path: Path) -> Budget:
         raise BadBudget(
             f"there is no budget {path}: write a file with one line, total = 2.0, the epsilon you may spend"
         )
-    text = decode(read_bytes(path, what="the budget", refuse=BadBudget), path, what="the budget", refuse=BadBudget)
     try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadBudget(f"{path} is not a TOML file: {error}") from error
-    for key in content:
-        if key not in _BUDGET_KEYS:
-            raise BadBudget(f"{path}: a budget has no key {key!r}; it has {', '.join(_BUDGET_KEYS)}")
-    if content.get("schema", BUDGET_SCHEMA) != BUDGET_SCHEMA:
-        raise BadBudget(f"{path}: schema must be {BUDGET_SCHEMA!r}, got {content['schema']!r:.40}")
-    if not _is_epsilon(content.get("total")):
-        raise BadBudget(
-            f"{path}: total must be a number above 0 and at most {_MOST_TOTAL:g}, got {content.get('total')!r:.40}"
-        )
-    budget = Budget(total=content["total"], releases=tuple(_entries(path, content.get("releases", []))))
-    if content.get("spent", 0.0) != float(budget.spent):
-        raise BadBudget(
-            f"{path} is damaged: it says spent = {content.get('spent')!r:.40}, its releases add up to another"
-        )
+        budget = convert(read_toml(path, what="the budget", refuse=BadBudget), Budget)
+    except ValidationError as error:
+        raise BadBudget(f"{path} is no budget, or damaged: {error}") from error
+    if budget.spent != float(budget.sum):
+        raise BadBudget(f"{path} is damaged: it says spent = {budget.spent:g}, its releases add up to another")
     return budget
-
-
-def _entries(path: Path, listed: Any) -> Iterator[ReleaseEntry]:
-    if not isinstance(listed, list):
-        raise BadBudget(f"{path} is damaged: releases must be a list")
-    for each in listed:
-        if not isinstance(each, Mapping) or set(each) != set(ReleaseEntry.__annotations__) or not _is_entry(each):
-            raise BadBudget(
-                f"{path} is damaged: a release has {', '.join(ReleaseEntry.__annotations__)}, got {each!r:.60}"
-            )
-        yield ReleaseEntry(**each)
-
-
-def _is_entry(each: Mapping[str, Any]) -> bool:
-    texts = all(isinstance(each[key], str) for key in ("protocol", "sampler"))
-    counts = all(isinstance(each[key], int) and not isinstance(each[key], bool) for key in ("nobody", "answer"))
-    return texts and counts and _is_epsilon(each["epsilon"])
-
-
-def _is_epsilon(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST_TOTAL
 
 
 @contextmanager
@@ -290,11 +239,6 @@ def locked_budget(path: Path) -> Iterator[Budget]:
         lock.unlink(missing_ok=True)
 
 
-def write_budget(budget: Budget, path: Path) -> None:
-    """Write whole: what is spent is on the disk before it is published."""
-    write_whole(path, budget.toml(), what="the budget", refuse=BadBudget)
-
-
 def noisy_maximum(counts: Sequence[int], epsilon: float, sampler: str = "opendp") -> int:
     """One index, ε-differentially private for anyone who adds at most 1 to every count."""
     check_epsilon(epsilon)
@@ -310,12 +254,6 @@ def check_epsilon(epsilon: float) -> None:
         raise ValueOutOfRange(f"epsilon of a release must be above 0 and at most {MOST_EPSILON}, got {epsilon:g}")
 
 
-def check_nobody(nobody: int | None) -> None:
-    """Refuse votes for "no answer" that are none."""
-    if nobody is not None and nobody < 1:
-        raise ValueOutOfRange(f"nobody must be a whole number of at least 1, got {nobody}")
-
-
 def check_sampler(sampler: str) -> None:
     """Refuse what is not there before anything is spent."""
     if sampler not in SAMPLERS:
@@ -328,11 +266,6 @@ def check_sampler(sampler: str) -> None:
                 "the noise of a release is made by OpenDP: install it with pip install 'replical[private]', or say "
                 "--sampler exact for our own"
             ) from error
-
-
-def sampler_name(sampler: str) -> str:
-    """What made the noise, for those who read the release."""
-    return "exact integers" if sampler == "exact" else f"opendp {version('opendp')}"
 
 
 def threshold(epsilon: float) -> int:

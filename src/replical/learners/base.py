@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,6 @@ from replical.pools.query import Answers, KnownLabels, Labels, Query
 from replical.pools.version_space import VersionSpace
 
 Conversation = Generator[Query, Answers, Result]
-State = Mapping[str, NDArray[Any]]
 
 
 class Learner(Protocol):
@@ -107,35 +106,19 @@ class Course:
     """A conversation under way: what is asked now, and the books about what was asked before.
 
     `query` is what has to be labelled next, None when the run has ended; `asked` counts labels asked so far, those of
-    `query` included, and `judged` scores where outputs are scored. With a `state` that an earlier course of the same
-    learner on the same pool kept it goes on from there; `ValueError` is raised if no such course keeps that.
+    `query` included, and `judged` scores where outputs are scored.
     """
 
-    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness, state: State | None = None) -> None:
+    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness) -> None:
         learner.plan.check(pool)
         loss = loss_of(pool.C)
         self._plan, self._labels = learner.plan, (len(pool.C.labels), None if loss is None else loss.unit)
-        if state is not None and not isinstance(learner, Resumable):
-            raise ValueError(f"{learner.plan.learner} keeps nothing")
-        self._memory = Memory(state)
-        self._conversation: Conversation = (
-            learner.resume(pool, shared, self._memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
-        )
+        self._conversation = learner.run(pool, shared)
         self._rounds: list[Round] = []
         self._result: Result | None = None
-        kept = np.zeros(2, dtype=np.int64) if state is None else state.get("course", np.zeros(0))
-        self.asked, self.judged = check_array(kept, (2,), np.int64).tolist()
+        self.asked = self.judged = 0
         self.query: Query | None = None
         self._advance(None)
-
-    @property
-    def state(self) -> State | None:
-        """What is needed to go on from here in another process, with nothing of `rounds`; None where nothing is kept."""
-        state = None if self.query is None or self._memory.snapshot is None else self._memory.snapshot()
-        if state is None or self.query is None:
-            return None
-        before = [self.asked - self.query.total, self.judged - self.query.judgements]
-        return {**state, "course": np.array(before, dtype=np.int64)}
 
     @property
     def latest(self) -> Round | None:
@@ -145,7 +128,7 @@ class Course:
     @property
     def standing(self) -> Standing | None:
         """What is proven at this moment, and how the rest of the run may go; None where nobody can say."""
-        return None if self._memory.standing is None else self._memory.standing()
+        return None if self.query is None or self.query.standing is None else self.query.standing()
 
     def tell(self, answers: Answers) -> None:
         """Answer the present query."""
@@ -275,36 +258,6 @@ class AskTell:
         if self._course.query is None:
             return self.result._repr_html_()
         return f"<p>{count(len(self._codes), 'label')} told, {len(self.open)} open.</p>"
-
-
-class Memory:
-    """The state a conversation goes on from, None to begin at the beginning; and how to take its present state.
-
-    `snapshot` gives the state when the present query was made, for whoever asks while it waits for answers; it is None
-    where nothing is kept. `standing` says what is proven at that moment, and how the rest of the run may go; None where
-    nobody can.
-    """
-
-    def __init__(self, state: State | None = None) -> None:
-        self.state = state
-        self.snapshot: Callable[[], State | None] | None = None
-        self.standing: Callable[[], Standing] | None = None
-
-
-@runtime_checkable
-class Resumable(Protocol):
-    """A learner whose conversation can go on from a state it kept."""
-
-    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Any:
-        """The conversation of ``run``, from ``memory.state`` on; `ValueError` if that is the state of no such run."""
-        ...
-
-
-def check_array(array: NDArray[Any], shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-    """An array of this shape and type, or `ValueError`."""
-    if array.shape != shape or array.dtype != kind:
-        raise ValueError(f"{array.dtype} {array.shape} in place of {np.dtype(kind)} {shape}")
-    return array
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from replical.bounds.betting import mean_interval, share_interval
+from replical.classes.grading import Gold, Scores
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.learners.base import Conversation, Learner, Memory, Resumable
+from replical.learners.base import Conversation, Learner
 from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Result
 from replical.pools.groups import SINGLE
@@ -62,6 +64,11 @@ class Measured:
                 "items of groups, or of a table that is the population, are no fresh draws to measure on: leave out "
                 "measure-error"
             )
+        losses = getattr(self.learner.plan, "losses", None)
+        if isinstance(losses, Gold) and losses.name == "duel":
+            raise PlanMismatch(
+                "a duel compares two outputs, and one alone has no loss to measure: leave out measure-error"
+            )
         if not self.learner.plan.measurable:
             raise PlanMismatch(
                 f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
@@ -86,38 +93,30 @@ class Measured:
         conversation
             It ends with the learner's result, with `measured` if the pool held any fresh item.
         """
-        return self.resume(pool, shared, Memory())
-
-    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
-        """The same, from what a `memory` has kept of the learner's own run on `pool` with the `shared` string.
-
-        Returns
-        -------
-        conversation
-            As that of `run`.
-        """
         plan = self.learner.plan
-        learner = self.learner
-        talk = learner.resume(pool, shared, memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
-        result: Result = yield from talk
-        memory.snapshot = memory.standing = None  # of what follows nothing is kept, and it is known how long it takes
+        result: Result = yield from self.learner.run(pool, shared)
         scanned, h = result.items_scanned, result.hypothesis
         assert scanned is not None, "who can be measured says where the fresh items begin"
         assert h is not None, "and always has an answer"
         items, skipped = pool.unscanned(scanned, self.items)
-        losses, at_once = getattr(plan, "losses", None), int(getattr(plan, "batch", 1))
+        losses: Any = getattr(plan, "losses", None)
+        at_once = int(getattr(plan, "batch", 1))
         lost = list[Fraction]()
         for start in range(0, len(items), at_once):
             batch = items[start : start + at_once]
+            said = result.survivors.predictions.codes(h, batch)
             answers = yield Query(
                 items=batch,
                 counts=np.ones(len(batch), dtype=np.int64),
                 scanned=len(batch),
                 disagreement=(0, result.survivors.total),  # nobody is compared any more
                 survivors=1,
+                outputs=tuple((code,) for code in said.tolist()) if isinstance(losses, Scores) else (),
             )
-            labels, said = np.argmax(answers.counts, axis=1), result.survivors.predictions.codes(h, batch)
-            if losses is None:
+            labels = np.argmax(answers.counts, axis=1)
+            if answers.losses is not None:
+                lost += [Fraction(int(row[code]), losses.unit) for row, code in zip(answers.losses, said, strict=True)]
+            elif losses is None:
                 lost += [Fraction(int(wrong)) for wrong in said != labels]
             else:
                 told = zip(labels.tolist(), said.tolist(), strict=True)

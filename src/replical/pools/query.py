@@ -5,7 +5,7 @@ Numbers of labels may be of any size where a distribution is known: so may the b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -51,6 +51,8 @@ class Query:
         label is.
     outputs
         Where outputs are scored: for each item the codes of those that need a score.
+    standing
+        What is proven when asking, and how the rest of the run may go, where the learner can say so.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Query:
     sizes: Indices | None = None
     owners: Indices = field(default_factory=lambda: _NONE)
     outputs: tuple[tuple[int, ...], ...] = ()
+    standing: Callable[[], Any] | None = None
 
     @cached_property
     def total(self) -> int:

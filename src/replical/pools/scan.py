@@ -148,14 +148,12 @@ class FiniteBlocks:
         return len(self._order) - self._at
 
     @property
-    def place(self) -> tuple[int, int] | None:
-        """How many items have been scanned, and how many of them nobody could label; None where nothing is kept."""
+    def place(self) -> tuple[int, int]:
+        """How many items have been scanned, and how many of them nobody could label."""
         return self._at, self.unlabelled
 
-    def go_to(self, place: tuple[int, int]) -> None:
-        """Go on from a place; `ValueError` if there is no such place."""
-        if not 0 <= place[1] <= place[0] <= len(self._order):
-            raise ValueError(f"no place {place} among {len(self._order)} items")
+    @place.setter
+    def place(self, place: tuple[int, int]) -> None:
         self._at, self.unlabelled = place
 
     def next(
@@ -192,11 +190,6 @@ class GroupBlocks(FiniteBlocks):
         borders = np.flatnonzero(np.diff(groups[order])) + 1
         self._stops = [*borders.tolist(), len(order)]  # where groups end
 
-    @property
-    def place(self) -> None:
-        """Nobody goes on in the middle of a scan of groups."""
-        return None
-
     def next(
         self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None, room: int | None = None
     ) -> Query:
@@ -227,14 +220,10 @@ class ExactBlocks:
     """Blocks of independent draws: a disputed one comes after a geometric number of others."""
 
     unlabelled = 0
-    left = place = None
+    left, place = None, (0, 0)  # draws never run out, and are not made again
 
     def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
         self._weights, self._generator = weights, generator
-
-    def go_to(self, place: tuple[int, int]) -> None:
-        """Nobody can: draws are not made again."""
-        raise ValueError("independent draws have no places")
 
     def next(
         self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None, room: int | None = None

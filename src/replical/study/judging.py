@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
+from replical.classes.catalogue import known_theta
 from replical.core.exact import clopper_pearson, fraction, round_down, round_up, upper_tail
 from replical.core.text import plural
 from replical.learners.catalogue import LEARNERS, find
@@ -70,11 +71,12 @@ def verdict(row: Row) -> str | None:
 
 
 def is_unclear(row: Row) -> bool:
-    """Are the pairs too few to say whether labs agree without the last step, and so whether the cell counts?"""
-    if row["base_agreement"] is None:
+    """Are the controls too few to say whether labs agree whatever they do, and so whether the cell counts?"""
+    if row["vacuous"] is None:
         return False
-    low, high = clopper_pearson(round(row["base_agreement"] * row["pairs"]), row["pairs"])
-    return low <= 1 - COUNTED < high
+    shares = (row["own_string"], row["fewest_errors"])
+    ends = [clopper_pearson(round(share * row["controls"]), row["controls"]) for share in shares]
+    return min(low for low, _ in ends) <= 1 - COUNTED < min(high for _, high in ends)
 
 
 def lacks_pairs(row: Row) -> bool:
@@ -94,6 +96,8 @@ def missing_proof(row: Row) -> str:
         return "its proof allows no noise"
     if rate is not None and row["nu"] is not None and row["nu"] < rate:
         return "more noise than its ν"
+    if row["theta"] is not None and row["theta"] < (known_theta(row["class"]) or 0):
+        return "a larger Θ than it was told"
     if row["certified_fraction"] is not None:
         labs = 2 * row["pairs"]
         missing = round((1 - row["certified_fraction"]) * labs)

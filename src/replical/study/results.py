@@ -26,12 +26,12 @@ from replical.learners.catalogue import find
 from replical.learners.parameters import OPTIONS
 from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
-from replical.worlds.audit import COUNTED, Audit, Columns, figures
+from replical.worlds.audit import Audit, Columns, figures, is_vacuous
 from replical.worlds.audit import mean as mean_of
 from replical.worlds.world import BoundaryNoise, parse_noise
 
 _FIGURES = tuple(Audit.__dataclass_fields__)
-_COUNTS = ("pairs", "agreements", "excess_over_epsilon", "cap_reached")
+_COUNTS = ("pairs", "agreements", "controls", "excess_over_epsilon", "cap_reached")
 
 
 def _kind(name: str) -> str:
@@ -65,8 +65,8 @@ def row(cell: Cell, entry: Entry) -> Row:
     """The results of a cell: what it tried, what it found, and whether that means anything.
 
     `theta` and `nu` are those its plan was made with. `status` is ``done`` or ``refused``. `vacuous` marks replicable
-    learners in worlds where fewer than a fifth of the pairs differ without the shared last step. `labels_error` and
-    `jaccard_error` are standard errors of the means, over pairs.
+    learners in worlds where more than four fifths of the pairs agree with strings of their own, and if they return what errs
+    least on as many labels. `labels_error` and `jaccard_error` are standard errors of the means, over pairs.
     """
     columns: Row = {name: None for name, _ in SCHEMA}
     parameters = dict(cell.parameters)
@@ -85,7 +85,7 @@ def row(cell: Cell, entry: Entry) -> Row:
         "disagreement_high": 1 - low,
     }
     if columns["replicable"]:
-        columns["vacuous"] = audit["base_agreement"] > 1 - COUNTED
+        columns["vacuous"] = is_vacuous(audit["own_string"], audit["fewest_errors"])
     return columns
 
 

@@ -23,7 +23,7 @@ from typing import Any
 from replical.core.files import PART, write_whole
 from replical.errors import BadStudy, BadTable, MissingExtra, ReplicalError, ValueOutOfRange
 from replical.study.spec import Cell
-from replical.worlds.audit import COLUMNS, Columns, Pair, columns, run_pair, summarise
+from replical.worlds.audit import COLUMNS, Columns, Pair, columns, controlled_pair
 from replical.worlds.experiment import Experiment, Setup, prepare
 
 
@@ -63,7 +63,13 @@ def work(piece: Piece) -> Outcome:
         ready = _prepare(_Key(piece.experiment), piece.class_seed)
         plan = ready.learner.plan
         _as_double(plan.labels_most or 0)  # before any pair is run
-        rows = rows_of([_run_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)], plan.epsilon)
+        rows = rows_of(
+            [
+                controlled_pair(ready.learner, ready.world, piece.seed, number)
+                for number in range(piece.start, piece.end)
+            ],
+            plan.epsilon,
+        )
     except BadTable as error:  # the fault of this machine, not of the cell: elsewhere its pairs are good
         raise BadStudy(
             f"{error} (on {socket.gethostname()}): put the study's own file there, or run the study again with the new one"
@@ -97,11 +103,6 @@ class _Key:
 @lru_cache(maxsize=2)
 def _prepare(key: _Key, class_seed: str) -> Setup:
     return prepare(key.experiment, seed=class_seed)
-
-
-def _run_pair(ready: Setup, seed: str, number: int) -> Pair:
-    population, labs = run_pair(ready.learner, ready.world, seed, number)
-    return summarise(number, population, labs)
 
 
 def _as_double(labels: int) -> float:

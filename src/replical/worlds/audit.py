@@ -3,6 +3,7 @@
 The two labs of a pair share the world (class, population, target) and the pair's published string, nothing else:
 each has its own private randomness for its pool, its draws and its labels. Every pair is computed from the audit's
 seed and its own number alone, so the figures do not depend on how many workers there are or which pairs ran before.
+The first pairs are run again as controls, with less in common (`replical.worlds.labs`).
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from replical.core.exact import clopper_pearson
 from replical.core.parallel import Workers, cores, ordered_map
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
-from replical.learners.base import Learner, learn
+from replical.learners.base import Learner
 from replical.learners.result import Proof, Result
+from replical.worlds.labs import CONTROLLED, Controls, Lab, controls, is_controlled, pair_string, run_lab
 from replical.worlds.world import Population, World
 
 Progress = Callable[[int, int], None]
-COUNTED = 0.2  # share of pairs that must differ before the last step: otherwise labs agree anyway and nothing is shown
+COUNTED = (
+    0.2  # share of pairs that must differ in one of the controls: otherwise labs agree anyway and nothing is shown
+)
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of the first labs of a group; the others have numbers
 
 
@@ -142,10 +146,18 @@ class PairTask:
     def __call__(self, number: int) -> Pair:
         """Run the pair; an error says which one it was."""
         try:
-            population, labs = run_group(self.learner, self.world, self.seed, number, self.labs)
-            return summarise(number, population, labs)
+            return controlled_pair(self.learner, self.world, self.seed, number, self.labs)
         except ReplicalError as error:
             raise type(error)(f"pair {number}: {error}") from error
+
+
+def controlled_pair(learner: Learner, world: World, seed: str, number: int, labs: int = 2) -> Pair:
+    """A pair or group, and its controls if it is one of the first and its learner promises anything."""
+    population, ran = run_group(learner, world, seed, number, labs)
+    if number >= CONTROLLED or not is_controlled(learner):
+        return summarise(number, population, ran)
+    results = ran[0].result, ran[1].result
+    return summarise(number, population, ran, controls(learner, population, world.pool_size, seed, number, results))
 
 
 def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
@@ -165,54 +177,16 @@ def run_group(learner: Learner, world: World, seed: str, number: int, labs: int)
     )
 
 
-def pair_string(seed: str, number: int) -> str:
-    """The string that the two labs of pair `number` share, in an audit with this `seed`."""
-    return f"{seed} / pair {number}"
-
-
-def run_lab(
-    learner: Learner,
-    population: Population,
-    pool_size: int | str,
-    shared: SharedRandomness,
-    name: tuple[str | int, ...],
-) -> Lab:
-    """One lab: its own pool, its own draws, its own labels."""
-    private = PrivateRandomness.simulated(*name)
-    pool = population.pool(pool_size, private)
-    labels = population.labels(pool, private)
-    result = learn(learner, pool, labels, shared)
-    error = Fraction(1) if result.hypothesis is None else population.error(result.hypothesis)  # no answer is no use
-    return Lab(result=result, excess_error=error - population.nu)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lab:
-    """One lab's run.
-
-    Attributes
-    ----------
-    result
-        What the run returned.
-    excess_error
-        Error of its answer above ν, the smallest of the class; no answer counts as always wrong.
-    """
-
-    result: Result
-    excess_error: Fraction
-
-
-def summarise(number: int, population: Population, labs: tuple[Lab, ...]) -> Pair:
+def summarise(number: int, population: Population, labs: tuple[Lab, ...], under: Controls | None = None) -> Pair:
     """Keep the figures of pair `number` and its `labs` in this `population`, drop the version spaces.
 
-    Of more than two labs the first two are the pair, and all are its group.
+    Of more than two labs the first two are the pair, and all are its group; `under` controls it did so.
     """
     one, two = (lab.result for lab in labs[:2])
     return Pair(
         number=number,
         target=population.target,
         hypotheses=(one.hypothesis, two.hypothesis),
-        unrounded=(one.unrounded, two.unrounded),
         same_function=_same_function(population, one.hypothesis, two.hypothesis),
         jaccard_distance=_distance(one, two),
         survivors=(one.V.size, two.V.size),
@@ -221,6 +195,7 @@ def summarise(number: int, population: Population, labs: tuple[Lab, ...]) -> Pai
         stopped_short=(not one.stopped, not two.stopped),
         proofs=None if one.proof is None or two.proof is None else (Proven.of(one.proof), Proven.of(two.proof)),
         group=_group([lab.result for lab in labs]),
+        controls=under,
     )
 
 
@@ -271,8 +246,6 @@ class Pair:
         The hypothesis that gave the labels.
     hypotheses
         What the labs returned; None for no answer.
-    unrounded
-        What they would have returned without the replicable last step.
     same_function
         Do the two answers say the same in every cell that has mass?
     jaccard_distance
@@ -289,12 +262,13 @@ class Pair:
         What the labs proved of themselves; None where the learner does not do that.
     group
         All labs with this string, the two of the pair first.
+    controls
+        Whether they agree with less in common; None where that was not tried.
     """
 
     number: int
     target: int
     hypotheses: tuple[int | None, int | None]
-    unrounded: tuple[int, int]
     same_function: bool
     jaccard_distance: float
     survivors: tuple[int, int]
@@ -303,6 +277,7 @@ class Pair:
     stopped_short: tuple[bool, bool]
     proofs: tuple[Proven, Proven] | None = None
     group: LabGroup | None = None
+    controls: Controls | None = None
 
     @property
     def agree(self) -> bool:
@@ -336,7 +311,8 @@ class LabGroup:
 class Audit:
     """The figures of an audit.
 
-    What labs proved (`certified_fraction` and `rho_proven`) is None where the learner does not certify.
+    What labs proved (`certified_fraction` and `rho_proven`) is None where the learner does not certify, what controls found
+    where none was run, and what a part of the string does where the learner does not use it.
 
     Attributes
     ----------
@@ -350,8 +326,14 @@ class Audit:
         Mean `Pair.jaccard_distance`.
     survivors_mean
         Hypotheses that a lab had left at the end.
-    base_agreement
-        The share of pairs that would agree without the replicable last step.
+    controls
+        How many pairs were run with controls too.
+    own_string
+        The share of them that agree if each lab has a string of its own.
+    own_threshold, own_order
+        The same if only the threshold, or only the order, is the lab's own.
+    fewest_errors
+        The share that agree if each lab returns what errs least on as many labels, without a common string.
     labels_mean, labels_max
         Labels a lab asked for: mean and most.
     excess_error_mean, excess_error_max
@@ -374,7 +356,11 @@ class Audit:
     function_agreement: float
     expected_jaccard: float
     survivors_mean: float
-    base_agreement: float
+    controls: int
+    own_string: float | None
+    own_threshold: float | None
+    own_order: float | None
+    fewest_errors: float | None
     labels_mean: float
     labels_max: int
     excess_error_mean: float
@@ -383,6 +369,24 @@ class Audit:
     certified_fraction: float | None
     rho_proven: float | None
     cap_reached: int
+
+    @property
+    def vacuous(self) -> bool | None:
+        """Do labs agree whatever they do, so that it shows nothing?"""
+        return is_vacuous(self.own_string, self.fewest_errors)
+
+
+def is_vacuous(own_string: float | None, fewest_errors: float | None) -> bool | None:
+    """Do labs agree without a common string too, and those that return what errs least? None where nobody has looked.
+
+    Examples
+    --------
+    >>> is_vacuous(0.05, 1.0), is_vacuous(0.9, 1.0), is_vacuous(None, None)
+    (False, True, None)
+    """
+    if own_string is None or fewest_errors is None:
+        return None
+    return min(own_string, fewest_errors) > 1 - COUNTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -399,6 +403,7 @@ class GroupAudit:
     rho_proven: float | None  # mean over all labs of what they proved about it
 
 
+CONTROLS = tuple(Controls.__dataclass_fields__)
 # Columns of a table of pairs: name and kind, one row a pair, `_a` and `_b` for its two labs.
 _PAIR_COLUMNS = (
     ("pair", "int64"),
@@ -406,9 +411,10 @@ _PAIR_COLUMNS = (
     ("agree", "bool"),
     ("same_function", "bool"),
     ("jaccard", "double"),
+    *((name, "bool") for name in CONTROLS),
 )
 _LAB_COLUMNS = (
-    ("hypothesis", "int64"), ("unrounded", "int64"), ("survivors", "int64"), ("labels", "double"),
+    ("hypothesis", "int64"), ("survivors", "int64"), ("labels", "double"),
     ("excess_error", "double"), ("over_epsilon", "bool"), ("stopped_short", "bool"),
     ("certified", "bool"), ("rho_proven", "double"),
 )  # fmt: skip
@@ -427,6 +433,8 @@ def columns(pairs: Sequence[Pair], epsilon: Fraction) -> Columns:
         table["agree"].append(pair.agree)
         table["same_function"].append(pair.same_function)
         table["jaccard"].append(pair.jaccard_distance)
+        for name in CONTROLS:
+            table[name].append(None if pair.controls is None else getattr(pair.controls, name))
         for lab, letter in enumerate("ab"):
             for name, value in _lab_row(pair, lab, epsilon).items():
                 table[f"{name}_{letter}"].append(value)
@@ -437,7 +445,6 @@ def _lab_row(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:
     proof = None if pair.proofs is None else pair.proofs[lab]
     return {
         "hypothesis": pair.hypotheses[lab],
-        "unrounded": pair.unrounded[lab],
         "survivors": pair.survivors[lab],
         "labels": pair.labels[lab],
         "excess_error": float(pair.excess_errors[lab]),
@@ -453,7 +460,6 @@ def figures(rows: Columns) -> Audit:
     pairs, agreements = len(rows["pair"]), sum(rows["agree"])
     low, high = clopper_pearson(agreements, pairs)
     labs = {name: rows[f"{name}_a"] + rows[f"{name}_b"] for name, _ in _LAB_COLUMNS}
-    unrounded = zip(rows["unrounded_a"], rows["unrounded_b"], strict=True)
     return Audit(
         pairs=pairs,
         agreements=agreements,
@@ -463,7 +469,8 @@ def figures(rows: Columns) -> Audit:
         function_agreement=sum(rows["same_function"]) / pairs,
         expected_jaccard=fsum(rows["jaccard"]) / pairs,
         survivors_mean=sum(labs["survivors"]) / (2 * pairs),
-        base_agreement=sum(one == two for one, two in unrounded) / pairs,
+        controls=sum(agree is not None for agree in rows["own_string"]),
+        **{name: mean(rows[name]) for name in CONTROLS},
         labels_mean=_sum(labs["labels"]) / (2 * pairs),
         labels_max=max(labs["labels"]),
         excess_error_mean=fsum(labs["excess_error"]) / (2 * pairs),

@@ -20,7 +20,7 @@ from replical.learners.handicap.proof import HandicapProof
 from replical.learners.planning import learner_for, plan
 from replical.pools.pool import AnyPool
 from replical.pools.query import Labels
-from replical.worlds.audit import run_lab
+from replical.worlds.labs import run_lab
 from replical.worlds.world import Population, World
 
 WAYS = {"favourite": "favourite", "usual": "usual way", "handicap": "handicap"}  # parts of an `Outcome`

@@ -8,7 +8,7 @@ from fractions import Fraction
 from math import inf, nextafter
 from typing import Any
 
-from replical.classes.catalogue import parse
+from replical.classes.catalogue import known_theta, parse
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import fraction
 from replical.errors import ValueOutOfRange
@@ -20,6 +20,7 @@ from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import BoundaryNoise, World, parse_noise
 
 _EACH_TARGET = 2000  # hypotheses up to which the best error is found for every target
+_EACH_CENTRE = 2000  # and up to which a theta that is given is compared with the world's own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +75,13 @@ def prepare(
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
-    if theta is None and record.uses("theta"):
-        theta = disagreement_coefficient(C, world.population(0), progress=progress).value
-        theta_source = "exact maximum over centres on the population"
+    coefficient = known_theta(experiment.class_spec)  # of the world: a plan may be given a larger one
+    if record.uses("theta") and (theta is None or (coefficient is None and len(C) <= _EACH_CENTRE)):
+        coefficient = disagreement_coefficient(C, world.population(0), progress=progress).value
+    if record.uses("theta") and theta is None:
+        theta, theta_source = coefficient, "exact maximum over centres on the population"
+    elif record.uses("theta") and coefficient is None:
+        theta_source = "given, and not compared with the population's own: there are too many hypotheses"
     best, best_source = _best_error(world)
     if nu is None and record.best_error(best) is not None:
         nu, nu_source = best, best_source
@@ -101,7 +106,9 @@ def prepare(
         nu=nu,
         nu_source=nu_source,
         broken=tuple(
-            each for each in (*learner_plan.conditions, *_world_conditions(record, nu, best)) if not each.held
+            each
+            for each in (*learner_plan.conditions, *_world_conditions(record, nu, best, theta, coefficient))
+            if not each.held
         ),
     )
 
@@ -121,14 +128,19 @@ def _round_up(x: Fraction) -> float:
     return near if fraction(near) >= x else nextafter(near, inf)
 
 
-def _world_conditions(record: Record, nu: float | None, best: float) -> tuple[Condition, ...]:
-    """What a claim supposes of the labels."""
+def _world_conditions(
+    record: Record, nu: float | None, best: float, theta: float | None, coefficient: float | None
+) -> tuple[Condition, ...]:
+    """What a claim supposes of the labels and of the items."""
     conditions = []
     if record.setting == "realizable":
         conditions.append(Condition(name="some hypothesis makes no error", value=best, bound=0.0, held=best == 0))
     if nu is not None:
         name = "nu is at least the error of the best hypothesis"
         conditions.append(Condition(name=name, value=best, bound=nu, held=best <= nu))
+    if record.uses("theta") and theta is not None and coefficient is not None:
+        name = "theta is at least the disagreement coefficient"
+        conditions.append(Condition(name=name, value=coefficient, bound=theta, held=coefficient <= theta))
     return tuple(conditions)
 
 

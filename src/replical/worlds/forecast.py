@@ -136,7 +136,7 @@ def predict_agreement(
     >>> X = np.random.default_rng(1).integers(499, size=5000)
     >>> forecast = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
     >>> forecast.labels_median, forecast.certified_fraction, forecast.labs.chance()
-    (233.0, 0.5, 0.75)
+    (238.0, 0.5, 0.875)
     """
     record = find(learner)
     options: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "prior": prior, "max_labels": max_labels}

@@ -25,7 +25,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
-from replical.pools.pool import AnyPool, Pool
+from replical.pools.pool import Pool
 from replical.pools.query import Answers, Labels, Query
 from replical.worlds.world import BoundaryNoise, Noise, Population
 
@@ -109,13 +109,6 @@ def central_hypothesis(pool: Pool) -> int:
     items, everyone = pool.tail(Fraction(1))[:MOST_ITEMS], np.arange(len(pool.C), dtype=np.int64)
     votes = pool.predictions.votes(everyone, items)
     return int(np.argmin(pool.predictions.errors(items, votes, everyone)))
-
-
-def order_from(pool: AnyPool, labels: Labels) -> Prior:
-    """The strict order of a class that the labels of a small public `pool` make: fewest errors first."""
-    everyone = pool.version_space()
-    answers = labels.answer(pool.scan().anywhere(everyone, pool.size))
-    return Prior.by_errors(pool.C, everyone.errors(answers))
 
 
 def votes_on(pool: Pool, prior: Prior = UNIFORM) -> Votes | None:

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadTable, ReplicalError
-from replical.lab.sessions.batches import items_of, read_batch, write_batch
+from replical.lab.sessions.batches import read_batch
+from support.batches import items_of, written
 
 LABELS = ("no", "yes")
 KEYS = ["data", "id", "item", "label", "annotations", "annotator", "annotation_id", "result", "value", "choices",
@@ -63,7 +64,7 @@ def test_a_batch_is_there_with_all_its_files_or_not_at_all(tmp_path, monkeypatch
 
     monkeypatch.setattr(Path, "write_text", interrupted)
     try:
-        write_batch(tmp_path / "batches", 1, ["u1", "u2"], {}, LABELS)
+        written(tmp_path / "batches", 1, ["u1", "u2"], {}, LABELS)
     except KeyboardInterrupt:
         assert stop < 4
     else:

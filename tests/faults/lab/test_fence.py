@@ -101,11 +101,12 @@ def test_a_page_whose_run_is_lost_ends(where, lose, world, tmp_path, monkeypatch
     """Whoever answers is told, and whoever started the run: one sentence, and the page is gone."""
     monkeypatch.setattr("replical.lab.page.serve._GRACE", 0.1)
     ports = []
-    monkeypatch.setattr("replical.cli.page.notes.print", lambda line, **_: ports.append(line))
+    monkeypatch.setattr("replical.cli.page.notes.say", lambda line, **_: ports.append(line))
     with Journal(where) as first, ThreadPoolExecutor(1) as pool:
         session = Session(world.protocol, world.lab, first)
         served = pool.submit(serve_page, session, ItemColumns(None, []), "Labelling", PageOptions(port=0))
         while not ports:
+            assert not served.done(), served.result()
             time.sleep(0.02)
         ann = Annotator(ports[0].removeprefix("Label at "), "ann")
         item = ann.next()

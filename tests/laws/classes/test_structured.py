@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import Boxes, Intervals, Population, PrivateRandomness, SharedRandomness, Stumps, learn, plan
 from replical.classes.predictions.base import predictions_of
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.stumps import Places
 from replical.learners.planning import learner_for
 
 NUMBERS = [-1e300, -1.0, -0.25, 0.0, 1e-9, 0.1, 0.2, 0.25, 1 / 3, 0.5, 0.75, 1 - 1e-16, 1.0, 1.5, 1e300]
@@ -104,21 +103,6 @@ def test_nearness_is_the_same_beyond_the_items_and_rivals_that_are_looked_at():
                 for marks in (np.arange(len(alive)) % 7 == 0, np.isin(np.arange(len(alive)), among)):
                     for form in (ours, packed):
                         assert form.nearest_marks(alive, among, marks).tolist() == marks[nearest].tolist()
-
-
-@given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=40, unique=True), st.lists(st.floats(-1e308, 1e308)))
-@example([0.0, 5e-324], [0.0, 5e-324, -5e-324])
-@example([-1.7e308, 1.7e308], [0.0, 1.7e308])
-def test_places_are_what_a_search_finds(cuts, values):
-    line = np.sort(np.array(cuts))
-    values = np.concatenate([np.array(values), line, np.nextafter(line, -np.inf), np.nextafter(line, np.inf)])
-    assert Places(line).of(values).tolist() == np.searchsorted(line, values, side="right").tolist()
-
-
-def test_places_of_even_cuts_are_looked_up_and_those_of_uneven_ones_searched():
-    for cuts in (np.arange(1, 50_001) / 50_001, np.geomspace(1e-9, 1, 5000)):
-        values = np.concatenate([cuts, np.nextafter(cuts, 0), np.nextafter(cuts, 2), [-3.0, 0.0, 7.0]])
-        assert np.array_equal(Places(cuts).of(values), np.searchsorted(cuts, values, side="right"))
 
 
 SMALL = {

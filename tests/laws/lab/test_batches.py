@@ -6,17 +6,18 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.lab.sessions.batches import SKIP, Reply, config, read_batch, write_batch
-from support.batches import LABELS, chose, export, fill
+from replical.lab.sessions.batches import read_batch
+from replical.lab.sessions.label_studio import SKIP, Reply, template
+from support.batches import LABELS, chose, export, fill, written
 from support.label_studio import Project, project
 
 texts = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"]), min_size=1, max_size=6)
 
 
 @settings(max_examples=50)
-@given(st.lists(texts, max_size=3), st.lists(texts, min_size=2, max_size=4, unique=True))
+@given(st.lists(texts, max_size=3), st.lists(texts.filter(str.strip), min_size=2, max_size=4, unique=True))
 def test_the_labelling_config_is_well_formed_whatever_labels_are_called(columns, labels):
-    view = ElementTree.fromstring(config(columns, labels))
+    view = ElementTree.fromstring(template(columns, tuple(labels)))
     assert [each.get("value") for each in view.iter("Choice")] == labels
 
 
@@ -35,7 +36,7 @@ answers = st.sampled_from([None, "no", "yes", SKIP])
 def test_whatever_is_filled_in_comes_back(tmp_path_factory, items):
     """Commas, quotes, line breaks and every alphabet, by spreadsheet and by Label Studio alike."""
     folder = tmp_path_factory.mktemp("batch")
-    path = write_batch(folder, 1, list(items), {item: {"text": text} for item, (text, _) in items.items()}, LABELS)
+    path = written(folder, 1, list(items), {item: {"text": text} for item, (text, _) in items.items()}, LABELS)
     given_answers = {item: said for item, (_, said) in items.items() if said is not None}
     expected = [
         Reply(item=item, code=None if said == SKIP else LABELS.index(said)) for item, said in given_answers.items()
@@ -89,7 +90,7 @@ def test_every_label_of_every_item_comes_back_from_both_exports(tmp_path_factory
 def test_the_configuration_is_well_formed_and_its_headings_are_the_columns(columns, labels):
     """What XML cannot hold is shown as a replacement character; a dollar sign is not the beginning of a variable."""
     columns = [column.encode("utf-8", "replace").decode() for column in columns]
-    made = Project(config(columns, labels))
+    made = Project(template(columns, labels))
     headings = [text.replace("\N{WORD JOINER}", "") for text in made.headers({"data": {}})]
     legal_ones = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
     assert headings == [legal_ones.sub("\ufffd", column).replace("\N{WORD JOINER}", "") for column in columns]

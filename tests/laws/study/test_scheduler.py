@@ -18,7 +18,7 @@ from support.studies import GRID, Chance, based, of_pairs
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 TWICE = {name: st.tuples(values, values) for name, values in {
-    "hypotheses": st.none() | st.integers(0, 9), "unrounded": st.integers(0, 9), "survivors": st.integers(1, 50),
+    "hypotheses": st.none() | st.integers(0, 9), "survivors": st.integers(1, 50),
     "labels": st.integers(0, 10**20), "excess_errors": st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 9)]),
     "stopped_short": st.booleans(),
 }.items()}  # fmt: skip

@@ -7,8 +7,9 @@ from xml.etree import ElementTree
 import pytest
 
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.lab.sessions.batches import SKIP, Reply, config, items_of, read_batch, write_batch
-from support.batches import LABELS, chose, export, fill
+from replical.lab.sessions.batches import read_batch
+from replical.lab.sessions.label_studio import SKIP, Reply, template
+from support.batches import LABELS, chose, export, fill, items_of, written
 from support.label_studio import KINDS, project
 
 ITEMS = ["u", "v", "w"]
@@ -30,7 +31,7 @@ def refused(path, labels=LABELS):
 
 
 def test_a_batch_is_a_table_to_fill_in_and_a_list_of_tasks(tmp_path):
-    path = write_batch(tmp_path / "new" / "folder", 3, ITEMS, SHOWN, LABELS)
+    path = written(tmp_path / "new" / "folder", 3, ITEMS, SHOWN, LABELS)
     assert path.name == "batch-0003.csv"
     assert sorted(each.name for each in path.parent.iterdir()) == [
         "batch-0003.csv",
@@ -49,7 +50,7 @@ def test_a_batch_is_a_table_to_fill_in_and_a_list_of_tasks(tmp_path):
 
 def test_nothing_but_what_the_lab_chose_to_show_leaves_the_house(tmp_path):
     """No predictions, no labels given before: an annotator who sees them is no longer blind."""
-    path = write_batch(tmp_path, 1, ["u"], {"u": {"text": "plain"}, "v": {"text": "another item"}}, LABELS)
+    path = written(tmp_path, 1, ["u"], {"u": {"text": "plain"}, "v": {"text": "another item"}}, LABELS)
     everything = path.read_text() + path.with_suffix(".json").read_text()
     assert path.read_text().splitlines() == ["id,text,label", "u,plain,"]
     assert not any(label in everything for label in LABELS)
@@ -59,19 +60,19 @@ def test_nothing_but_what_the_lab_chose_to_show_leaves_the_house(tmp_path):
 
 def test_a_batch_is_never_overwritten(tmp_path):
     """Somebody may be filling it in."""
-    path = write_batch(tmp_path, 1, ["u"], {}, LABELS)
+    path = written(tmp_path, 1, ["u"], {}, LABELS)
     fill(path, {"u": "yes"})
     with pytest.raises(BadTable, match=r"cannot write the batch .*batch-0001.csv: File exists"):
-        write_batch(tmp_path, 1, ["v"], {}, LABELS)
+        written(tmp_path, 1, ["v"], {}, LABELS)
     assert read_batch(path, LABELS) == [Reply(item="u", code=1)]
     (tmp_path / "file").write_text("")
     with pytest.raises(BadTable, match="cannot write the batch"):
-        write_batch(tmp_path / "file", 1, ["v"], {}, LABELS)
+        written(tmp_path / "file", 1, ["v"], {}, LABELS)
 
 
 @pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", '=HYPERLINK("x")'])
 def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path, cell):
-    path = write_batch(tmp_path, 1, ["u"], {"u": {"text": cell, "more": f"x{cell}"}}, LABELS)
+    path = written(tmp_path, 1, ["u"], {"u": {"text": cell, "more": f"x{cell}"}}, LABELS)
     with path.open(newline="", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
     assert row["text"] == f"'{cell}"
@@ -84,22 +85,22 @@ def test_cells_that_a_spreadsheet_would_run_are_defused(tmp_path, cell):
 def test_the_labelling_config_offers_every_label_and_shows_every_column(tmp_path):
     """Columns may be called anything: the tasks name them by number, the config says what they are."""
     columns, labels = ['a"b', "<c> & 'd'"], ("yes & no", '"<x>"', "it's")
-    view = ElementTree.fromstring(config(columns, labels))
+    view = ElementTree.fromstring(template(columns, labels))
     assert [each.get("value") for each in view.iter("Header")] == columns
     assert [each.get("value") for each in view.iter("Text")] == ["$show_0", "$show_1"]
     (choices,) = view.iter("Choices")
     assert choices.get("toName") == next(view.iter("Text")).get("name")
     assert [each.get("value") for each in choices] == list(labels)
-    assert ElementTree.fromstring(config([], (0, 1))).find("Text").get("value") == "$id"
-    assert [each.get("value") for each in ElementTree.fromstring(config([], (0, 1))).iter("Choice")] == ["0", "1"]
-    path = write_batch(tmp_path, 1, ["u"], {"u": dict.fromkeys(columns, "x")}, LABELS)
-    assert path.with_name("label-studio.xml").read_text() == config(columns, LABELS)
+    assert ElementTree.fromstring(template([], (0, 1))).find("Text").get("value") == "$id"
+    assert [each.get("value") for each in ElementTree.fromstring(template([], (0, 1))).iter("Choice")] == ["0", "1"]
+    path = written(tmp_path, 1, ["u"], {"u": dict.fromkeys(columns, "x")}, LABELS)
+    assert path.with_name("label-studio.xml").read_text() == template(columns, LABELS)
     shown = {f"${name}" for name in json.loads(path.with_suffix(".json").read_text())[0]["data"]}
     assert {"$show_0", "$show_1"} <= shown
 
 
 def test_a_batch_tells_which_items_it_asks_about(tmp_path):
-    path = write_batch(tmp_path, 1, ITEMS, SHOWN, LABELS)
+    path = written(tmp_path, 1, ITEMS, SHOWN, LABELS)
     assert items_of(path) == set(ITEMS)
     fill(path, {"u": "yes"})
     assert items_of(path) == set(ITEMS)
@@ -111,20 +112,20 @@ def test_a_batch_tells_which_items_it_asks_about(tmp_path):
 
 
 def test_answers_in_a_csv_file(tmp_path):
-    path = fill(write_batch(tmp_path, 1, ITEMS, SHOWN, LABELS), {"u": "yes", "w": " no "})
+    path = fill(written(tmp_path, 1, ITEMS, SHOWN, LABELS), {"u": "yes", "w": " no "})
     assert read_batch(path, LABELS) == [Reply(item="u", code=1), Reply(item="w", code=0)]
     fill(path, {"v": SKIP}, annotator="Ann")
     assert read_batch(path, LABELS) == [Reply(item="v", code=None, annotator="Ann")]
 
 
 def test_an_untouched_batch_answers_nothing(tmp_path):
-    path = write_batch(tmp_path, 1, ITEMS, SHOWN, LABELS)
+    path = written(tmp_path, 1, ITEMS, SHOWN, LABELS)
     assert read_batch(path, LABELS) == []
     assert read_batch(path.with_suffix(".json"), LABELS) == []
 
 
 def test_answers_in_a_label_studio_export(tmp_path):
-    path = write_batch(tmp_path, 1, ITEMS, SHOWN, LABELS)
+    path = written(tmp_path, 1, ITEMS, SHOWN, LABELS)
     found = read_batch(export(path, {"u": [chose("yes", who=3)], "w": [chose("no", who={"email": "ann@lab"})]}), LABELS)
     assert found == [Reply(item="u", code=1, annotator="3"), Reply(item="w", code=0, annotator="ann@lab")]
 
@@ -143,20 +144,20 @@ def test_answers_in_a_label_studio_export(tmp_path):
 )
 def test_variants_of_an_export(tmp_path, annotations, reply):
     """Several people, cancelled annotations, and tasks that nobody opened."""
-    path = write_batch(tmp_path, 1, ["v"], SHOWN, LABELS)
+    path = written(tmp_path, 1, ["v"], SHOWN, LABELS)
     assert read_batch(export(path, {"v": annotations}), LABELS) == ([] if reply is None else [reply])
 
 
 def test_other_parts_of_an_annotation_do_not_count(tmp_path):
     """A comment beside the choice is no choice."""
-    path = write_batch(tmp_path, 1, ["v"], SHOWN, LABELS)
+    path = written(tmp_path, 1, ["v"], SHOWN, LABELS)
     annotation = chose("no")
     annotation["result"].insert(0, {"from_name": "comment", "type": "textarea", "value": {"text": ["hm"]}})
     assert read_batch(export(path, {"v": [annotation]}), LABELS) == [Reply(item="v", code=0)]
 
 
 def test_numbers_are_labels_in_either_form(tmp_path):
-    path = fill(write_batch(tmp_path, 1, ["5"], {}, (0, 1)), {"5": "1"})
+    path = fill(written(tmp_path, 1, ["5"], {}, (0, 1)), {"5": "1"})
     assert read_batch(path, (0, 1)) == [Reply(item="5", code=1)]
     tasks = [{"data": {"id": 5}, "annotations": [chose("1")]}, {"data": {"id": "6"}, "annotations": [chose(0)]}]
     (tmp_path / "export.json").write_text(json.dumps(tasks))
@@ -259,7 +260,7 @@ def test_what_is_wrong_with_an_export_is_named(tmp_path, text, message):
 
 def test_people_who_contradict_each_other_are_named(tmp_path):
     """Which of them is right is for the lab to say, not for the order of an export."""
-    path = write_batch(tmp_path, 1, ["v"], SHOWN, LABELS)
+    path = written(tmp_path, 1, ["v"], SHOWN, LABELS)
     assert "answers the item 'v' twice, and differently" in refused(export(path, {"v": [chose("yes"), chose("no")]}))
     with pytest.raises(BadLabel):
         read_batch(export(path, {"v": [chose("Yes")]}), LABELS)
@@ -267,14 +268,14 @@ def test_people_who_contradict_each_other_are_named(tmp_path):
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_line_separators_in_a_text_do_not_swallow_its_label(tmp_path, mark):
-    path = write_batch(tmp_path, 1, ["u", "v"], {"u": {"text": f"one{mark}two"}, "v": {"text": "x"}}, LABELS)
+    path = written(tmp_path, 1, ["u", "v"], {"u": {"text": f"one{mark}two"}, "v": {"text": "x"}}, LABELS)
     path.write_bytes(path.read_bytes().replace(b"two,", b"two,yes").replace(b"v,x,", b"v,x,no"))
     assert read_batch(path, LABELS) == [Reply(item="u", code=1), Reply(item="v", code=0)]
 
 
 def test_ids_that_a_spreadsheet_would_run_are_defused_and_read_back(tmp_path):
     items = ["=1+1", "-5", "\rx", "'=2", "''=2", "'plain"]
-    path = write_batch(tmp_path, 1, items, {}, LABELS)
+    path = written(tmp_path, 1, items, {}, LABELS)
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
     assert not any(row[0].startswith(("=", "-", "\r")) for row in rows)
@@ -286,7 +287,7 @@ def test_ids_that_a_spreadsheet_would_run_are_defused_and_read_back(tmp_path):
 @pytest.mark.parametrize("column", ["id", "label", "annotator"])
 def test_columns_of_a_batch_are_not_shown_twice(tmp_path, column):
     with pytest.raises(BadTable, match=f"a batch has a column '{column}' of its own"):
-        write_batch(tmp_path, 1, ["u"], {"u": {column: "x"}}, LABELS)
+        written(tmp_path, 1, ["u"], {"u": {column: "x"}}, LABELS)
 
 
 def test_an_annotator_is_a_text(tmp_path):
@@ -301,7 +302,7 @@ def test_an_annotator_is_a_text(tmp_path):
 @pytest.mark.parametrize("label", ["", "  ", "a\x00b", "\x1b[1m", "\ufffe"])
 def test_a_label_that_no_file_can_hold_is_refused_before_anything_is_written(tmp_path, label):
     with pytest.raises(BadLabel) as caught:
-        write_batch(tmp_path / "new", 1, ["u"], {}, ("no", label))
+        written(tmp_path / "new", 1, ["u"], {}, ("no", label))
     assert str(caught.value).startswith(f"the label {label!r} cannot be written into a file to fill in: ")
     assert "--ask page" in str(caught.value)
     assert not (tmp_path / "new").exists()

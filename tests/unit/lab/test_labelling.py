@@ -143,7 +143,7 @@ def test_progress_says_nothing_that_would_bias(desk):
         item = desk.next("ann")
         desk.answer("ann", item, truth(item))
     told = desk.progress()
-    assert set(told) == {"labels", "open", "ended", "left", "about", "agreement"}
+    assert set(told) == {"labels", "open", "ended", "left", "about", "within", "agreement"}
     assert told["labels"] == 8
     assert told["about"] is None  # nobody has estimated it
 
@@ -168,37 +168,6 @@ def test_a_run_driven_elsewhere(tmp_path):
         assert body_of(session) == alone(made, lambda item: "yes" if x[int(item)] >= CUT else "no", path)
     with pytest.raises(BadJournal, match="there is no journal"):
         Journal(tmp_path / "none.db", runner=False)
-
-
-def test_about_how_many_are_left_is_told_wherever_the_page_is(tmp_path):
-    """An estimate in the journal, less what was labelled since; nothing once there are more labels than estimated."""
-    made = protocol()
-    pool, x = lab(made)
-    with Journal(tmp_path / "a.db") as journal, Journal(tmp_path / "a.db", runner=False) as beside:
-        here, there = Desk(Session(made, pool, journal)), Desk(RemoteRun(beside))
-
-        def told():
-            found = []
-            for desk in (here, there):
-                desk.session.refresh()
-                found.append(desk.progress()["about"])
-            assert found[0] == found[1]
-            return found[0]
-
-        assert told() is None
-        journal.append([Event(kind="estimate", detail={"labels": 123})])
-        assert told() == 120
-        journal.append([Event(kind="estimate", detail={"labels": 3})])
-        for left in (3, 2, 1, None, None):
-            assert told() == left
-            item = here.next("ann")
-            here.answer("ann", item, "yes" if x[int(item)] >= CUT else "no")
-        here.undo("ann")
-        here.undo("ann")
-        here.undo("ann")
-        assert told() == 1
-        journal.append([Event(kind="estimate", detail={"labels": "many"})])
-        assert told() is None
 
 
 # ---- several opinions, several writers ----

@@ -32,7 +32,7 @@ def test_three_learners_for_one_promise(tmp_path):
         "The same promise, thresholds:1000, ε = 0.05, δ = 0.05, ρ = 0.1: CAL asks for 7 labels per lab, promises nothing, and "
         "50% of pairs differ; handicap asks for 14 labels per lab, proves that at most 7% of pairs differ, and 1% of pairs "
         "differ; RepliCAL asks for 3,000,000 labels per lab, proves that at most 10% of pairs differ. In brackets: 95% "
-        "intervals. Not tested: with so many labels two labs agree without the shared last step too."
+        "intervals. Not tested: two labs agree there whatever they do."
     )
     assert all(path.stat().st_size > 5000 for path in picture.files)
 

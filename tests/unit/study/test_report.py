@@ -47,18 +47,18 @@ def test_the_rows_here_have_the_shape_of_real_ones():
 
 # The sentence.
 FEW = [row(agree=6, pairs=6), row(agree=5, pairs=6, rho=0.2), row(agree=4, pairs=4, vacuous=True)]
-CERTAIN = [row(agree=100), row(agree=100, base_agreement=0.78)]
-VACUOUS = [row(vacuous=True, base_agreement=base) for base in (0.82, 0.83, 0.99)]
+CERTAIN = [row(agree=100), row(agree=100, own_string=0.78, fewest_errors=0.9)]
+VACUOUS = [row(vacuous=True, own_string=own, fewest_errors=1.0) for own in (0.82, 0.83, 0.99)]
 
 
 @pytest.mark.parametrize(
     ("rows", "parts"),
     [
         ([row(agree=100), row(agree=92, epsilon=0.2), row("a2", labels_mean=6.0),
-          row(vacuous=True, rho=0.2, base_agreement=0.95), refusal()],
+          row(vacuous=True, rho=0.2, own_string=1.0, fewest_errors=1.0), refusal()],
          ["In 1 of 2 cells that count the 95% interval of two labs' agreement lies wholly within the promise of 1-ρ, in 1 it "
           "is compatible with it, in 0 below it. handicap took 2 times the labels of its parent. 1 cell shows nothing about "
-          "it, because labs agree there without the last step too. 1 cell was refused."]),
+          "it, because labs agree there whatever they do. 1 cell was refused."]),
         (CERTAIN + VACUOUS, ["In 2 of 2 cells that count (1 for certain) the 95% interval",
                              "3 cells show nothing about it (1 for certain), because"]),
         ([*CERTAIN, VACUOUS[0]], ["In", "1 cell shows nothing about it (none for certain)"]),
@@ -87,8 +87,9 @@ def test_summary(rows, parts):
 PRICED = [row(), row("a2", labels_mean=6), row(epsilon=0.2, labels_mean=9), row("a2", epsilon=0.2, labels_mean=10)]
 EMPTY = row(labels_mean=60, vacuous=True, rho=0.2)
 STEPS = [
-    row(agree=98, base_agreement=0.4),
-    row(agree=90, base_agreement=0.7, certified_fraction=0.5),
+    row(agree=98, own_string=0.1),
+    row("replical", own_string=0.0, own_threshold=0.45, own_order=0.05, fewest_errors=1.0),
+    row("replical", own_string=0.02, own_threshold=0.55, own_order=0.05, fewest_errors=0.4),
     row("cal", agree=40),
 ]
 PRICE = "handicap asked for 0.9 to 2 times the labels of a2 (median 1.4) in the same world, from 1 fewer to 6 more (2 cells)."
@@ -104,12 +105,11 @@ SENTENCES = [
         f"replical (sizes set by hand): {WITHIN} 1 of 1 cell that counts; two labs differed in 3% of pairs."]),
     ("promises", [row(agree=100), FEW[0]], [f"handicap: {WITHIN} 1 of 2 cells that count (1 has too few pairs for more); two"]),
     ("promises", FEW[:1], [f"handicap: {WITHIN} 0 of 1 cell that counts (too few pairs for more); two labs"]),
-    ("last_step", STEPS, [
-        "On the very same labels two labs differ in 60% of pairs without the shared last step and in 2% with it (1 cell that "
-        "counts, with a proven promise).",
-        "On the very same labels two labs differ in 30% of pairs without the shared last step and in 10% with it (1 cell that "
-        "counts, without a proof)."]),
-    ("last_step", [row(base_agreement=None)], []),
+    ("string_at_work", STEPS, [
+        "handicap: the same labs differ in 90% with strings of their own (1 cell that counts).",
+        "replical: the same labs differ in 98% to 100% with strings of their own, 45% to 55% with thresholds of their own and "
+        "95% with orders of their own (2 cells that count). So many labels decide without a string too in 1 of them."]),
+    ("string_at_work", [row(vacuous=True), row(vacuous=None)], []),
     ("plain_learners", STEPS, ["cal promises no replicability: its labs differed in 60% of pairs (1 cell)."]),
     ("price", PRICED, [PRICE]),
     ("price", [row(max_labels=5), row("a2")], []),  # a budget is no price
@@ -133,9 +133,9 @@ SENTENCES = [
         "More labs than chance explains ended above ε in 1 cell: handicap on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000), "
         f"p = {upper_tail(40, 200, 0.05):.2g}."]),
     ("accuracy", [refusal()], []),
-    ("vacuous_cells", [row(vacuous=True, base_agreement=0.95), row("cal")], [
-        "1 cell says nothing about replicability: without the shared last step labs already agree in more than 80% of pairs: "
-        "handicap on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000)."]),
+    ("vacuous_cells", [row(vacuous=True, own_string=0.95, fewest_errors=1.0), row("cal")], [
+        "1 cell says nothing about replicability: labs agree in more than 80% of pairs with strings of their "
+        "own too, and if they take what errs least: handicap on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000)."]),
     ("vacuous_cells", [row()], []),
     ("uncertified_cells", [row(certified_fraction=0.5), row("replical", k_loop=3), row(rho=0.2)], [
         "In 2 cells agreement is measured, not proven, because 50% of labs were certified: "]),
@@ -241,7 +241,7 @@ def test_all_refused():
 
 
 def test_values_that_are_not_known():
-    names = ["base_agreement", "expected_jaccard", "rho_proven", "labels_error", "labels_most",
+    names = ["own_string", "fewest_errors", "vacuous", "expected_jaccard", "rho_proven", "labels_error", "labels_most",
              "certified_fraction"]  # fmt: skip
     text = page([row(**dict.fromkeys([*names, "cap_reached", "excess_over_epsilon"]))], facts={})
     assert "None" not in text.partition("<script>")[0]
@@ -265,11 +265,11 @@ def test_the_sentence_the_headline_and_the_terms_come_before_everything_else(pic
     places = [text.index(part) for part in (*parts, '<section id="figures">', '<figure id="figure-a"')]
     assert places == sorted(places)
     assert text.count("figure-headline") == 1
-    assert all(f" {word} " in f" {findings.TERMS}" for word in ("cell is", "last step is", "counts if", "parent is"))
+    assert all(f" {word} " in f" {findings.TERMS}" for word in ("cell is", "Controls are", "counts if", "parent is"))
 
 
 def test_vacuous_cells_are_marked(pictures):
-    empty = row(vacuous=True, base_agreement=0.95, epsilon=0.2)
+    empty = row(vacuous=True, own_string=0.95, fewest_errors=1.0, epsilon=0.2)
     text = page([*ROWS, empty], pictures)
     line = text[text.index(empty["cell"]) :].partition("</tr>")[0]
     assert "∅" in line

@@ -15,6 +15,7 @@ from replical.study.spec import Study
 from replical.study.store import Piece, Store, work
 from replical.worlds.audit import audit
 from replical.worlds.experiment import prepare
+from replical.worlds.labs import CONTROLLED
 from support.studies import BASE, GRID, based, of_pairs
 
 
@@ -43,7 +44,9 @@ def test_a_cell_is_an_audit(grid, sweep):
     assert found["hypotheses"] == len(ready.world.C)
     assert found["disagreement"] == 1 - found["agreement"]
     assert found["replicable"] == (cell.parameters["learner"] in ("handicap", "handicap", "replical"))
-    assert found["vacuous"] == (found["base_agreement"] > 0.8 if found["replicable"] else None)
+    shares = (found["own_string"], found["fewest_errors"])
+    assert found["vacuous"] == (min(shares) > 0.8 if found["replicable"] else None)
+    assert found["controls"] == (min(found["pairs"], CONTROLLED) if found["replicable"] else 0)
 
 
 def test_results_are_a_table_of_the_documented_kind(sweep):

@@ -20,9 +20,9 @@ from replical import (
 from replical.errors import BadSpec, PoolExhausted, ValueOutOfRange
 from replical.learners.planning import learner_for
 from replical.worlds import vote_worlds as votes
-from replical.worlds.audit import run_lab
 from replical.worlds.datasets import real_world
 from replical.worlds.forecast import forecast
+from replical.worlds.labs import run_lab
 from replical.worlds.vote_worlds import central_hypothesis, votes_on
 
 PRIVATE = PrivateRandomness.simulated("prediction")

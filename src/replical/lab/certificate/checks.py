@@ -240,7 +240,11 @@ def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"{count(labels['asked'], 'label was', 'labels were')} asked, and only {labels['answered']} answered"
     if ("judgements" in labels) != isinstance(protocol.answers, Scores):
         return "judgements are told where outputs are scored, and nowhere else"
-    if "judgements" in labels and not 2 * asked <= labels["judgements"] <= asked * size_of(C):
+    error = body.get("answer_error")
+    alone = 0 if error is None else error["labels"]  # of those the answer's own output alone was scored
+    if "judgements" in labels and not 2 * (asked - alone) <= labels["judgements"] - alone <= (asked - alone) * size_of(
+        C
+    ):
         return "every item that was asked has at least two scores, and at most one for each candidate"
     if labels["answered"] + labels["skipped"] > items:
         answered = count(labels["answered"], "item was", "items were")
@@ -251,11 +255,10 @@ def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "the journal of a finished run holds at least one answer"
     if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
         return "the rounds are not numbered from 1"
-    error = body.get("answer_error")
     if "budget" in labels and not protocol.plan.may_spend:
         return f"{protocol.plan.learner} asks for as many labels as its plan says, and a budget of the lab's is told"
     spent = labels.get("judgements", asked)
-    spent -= 0 if error is None else error["labels"]  # measuring the error is no part of the budget
+    spent -= alone  # measuring the error is no part of the budget
     for most in (protocol.plan.max_labels, labels.get("budget")):
         if most is not None and spent > most:
             return f"more labels than the budget of {most}"

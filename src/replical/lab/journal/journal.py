@@ -46,7 +46,7 @@ class Event(NamedTuple):
     Attributes
     ----------
     kind
-        created, part, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or
+        created, part, lab, registration, beacon, measure, join, open, ask, show, answer, skip, vote, undo, correction or
         done.
     item, label, annotator
         What it is about, the position of the label in the protocol's label set, and who said so. A gold answer, and

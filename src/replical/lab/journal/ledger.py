@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from replical.classes.grading import Said
-from replical.core.text import two_figures
+from replical.errors import BadLabel
 from replical.lab.journal.journal import Event, Journal, saying
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
@@ -25,14 +25,16 @@ class Ledger:
     labels: dict[str, Said] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     sources: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
+    judges: dict[str, dict[str, str | None]] = field(default_factory=dict)  # who scored each output, in their order
     asked: set[str] = field(default_factory=set)
     votes: dict[str, dict[str, Said]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
+    outputs: dict[str, list[str]] = field(default_factory=dict)  # of what is announced, those to be judged
+    shown: set[str] = field(default_factory=set)  # items of which somebody has seen outputs
     corrected: int = 0
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
     error_labels: int = 0  # labels to measure the answer's error with
     budget: int | None = None  # labels that the lab wants to spend, neither fewer nor more
-    estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
     lab: str | None = None  # its name
     people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
@@ -63,17 +65,14 @@ class Ledger:
         self.changed |= event.kind in CHANGES or event.item in self.skipped
         if event.kind == "open":
             self.announced = self.announced if event.detail is None else list(event.detail["items"])
+            self.outputs = self.outputs if event.detail is None else dict(event.detail.get("outputs", {}))
         elif event.kind == "part" and event.detail is not None:
             self.parts[str(event.detail["fingerprint"])] = None
             self.grown = True
         elif event.kind == "measure" and event.detail is not None:
             self.error_labels = max(self.error_labels, int(event.detail["labels"]))
-            self.estimate = None  # it counted fewer
         elif event.kind == "budget" and event.detail is not None:
-            self.budget, self.estimate = int(event.detail["labels"]), None
-        elif event.kind == "estimate" and event.detail is not None:
-            found = event.detail.get("labels")
-            self.estimate = found if isinstance(found, int) else None
+            self.budget = int(event.detail["labels"])
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
         elif event.kind == "join" and event.annotator is not None and event.detail is not None:
@@ -88,8 +87,8 @@ class Ledger:
 
     def _hear_item(self, event: Event, item: str) -> None:
         """Something about an item."""
-        if event.kind == "ask":
-            self.asked.add(item)
+        if event.kind in ("ask", "show"):
+            (self.asked if event.kind == "ask" else self.shown).add(item)
             return
         self.begun = True
         self.started.update(self.parts)
@@ -103,8 +102,11 @@ class Ledger:
             self.votes.setdefault(item, {})[event.annotator or ""] = code
         elif event.said is not None:
             before, corrects = self.labels.get(item), event.kind == "correction"
-            if isinstance(before, Mapping) and isinstance(event.said, Mapping):  # of each output the first score counts
-                self.labels[item] = {**before, **event.said} if corrects else {**event.said, **before}
+            if isinstance(event.said, Mapping):  # of each output the first score counts
+                scored = before if isinstance(before, Mapping) else {}
+                self.labels[item] = {**scored, **event.said} if corrects else {**event.said, **scored}
+                judges = self.judges.setdefault(item, {})
+                judges |= {output: event.annotator for output in event.said if corrects or output not in judges}
             elif before is None or corrects:
                 self.labels[item] = event.said
             else:
@@ -114,10 +116,9 @@ class Ledger:
             self.sources[item] = event
 
     @property
-    def left(self) -> int | None:
-        """About how many labels are left, to two figures; None if nobody knows, or if there were more than estimated."""
-        heard = len(self.labels)
-        return None if self.estimate is None or self.estimate <= heard else two_figures(self.estimate - heard)
+    def heard(self) -> int:
+        """How many labels there are; where outputs are scored, how many scores."""
+        return sum(len(said) if isinstance(said, Mapping) else 1 for said in self.labels.values())
 
     def _hear_before(self, kind: str, detail: Mapping[str, Any]) -> None:
         """Something that comes before the first label: the first registration counts, then the last value of the beacon."""
@@ -137,6 +138,8 @@ class Ledger:
 
     def may_take_back(self, item: str, annotator: str | None) -> bool:
         """Is there something about this item that this person may take back?"""
+        if item in self.judges and item in self.labels:
+            return annotator is None or annotator in self.judges[item].values()
         if item in self.labels or item in self.skipped:
             own = {None, self.by(item)} | (set(self.votes.get(item, {})) if self.by(item) == VOTE else set())
             if annotator in own:
@@ -144,16 +147,44 @@ class Ledger:
         return bool(self.votes.get(item)) if annotator is None else annotator in self.votes.get(item, {})
 
     def _take_back(self, item: str, annotator: str | None) -> None:
+        if isinstance(self.labels.get(item), Mapping):
+            self._take_score_back(item, annotator)
+            return
         voted = self.votes.get(item, {}).pop(annotator or "", None) is not None
         if annotator in (None, self.by(item)) or (voted and self.by(item) == VOTE):
             self.labels.pop(item, None)
             self.skipped.discard(item)
             self.sources.pop(item, None)
 
+    def _take_score_back(self, item: str, annotator: str | None) -> None:
+        """The last one that this person gave an output of the item."""
+        scores, judges = dict(cast(Mapping[str, str], self.labels[item])), self.judges[item]
+        for output in [output for output, judge in judges.items() if annotator in (None, judge)][-1:]:
+            del scores[output], judges[output]
+        self.labels[item] = scores
+        if not scores:
+            del self.labels[item], self.sources[item]
+
     @property
     def open_items(self) -> list[str]:
-        """What the run has asked for last and nobody has answered."""
-        return [item for item in self.announced if item not in self.labels and item not in self.skipped]
+        """What the run has asked for last and nobody has answered, or has not scored all of."""
+        return [item for item in self.announced if item not in self.skipped and self._is_open(item)]
+
+    def _is_open(self, item: str) -> bool:
+        said = self.labels.get(item)
+        return said is None or (isinstance(said, Mapping) and bool(self.to_judge(item)))
+
+    def to_judge(self, item: str) -> list[str]:
+        """Outputs of an open item to be judged next: one that has no score, two that duel; none where answers are free."""
+        said, outputs = self.labels.get(item), self.outputs.get(item, [])
+        return [output for output in outputs if not isinstance(said, Mapping) or output not in said]
+
+    def check_skip(self, item: str) -> None:
+        """Refuse to skip an `item` of which somebody has seen what is to be judged."""
+        if item in self.shown or isinstance(self.labels.get(item), Mapping):
+            raise BadLabel(
+                f"outputs of the item {item!r} have been shown, and an item is skipped before they are: judge them"
+            )
 
     def decision(self, item: str, annotator: str, code: Said, needed: int) -> Said | None:
         """The commonest vote on an item if this annotator votes so; None while it is tied or too few have voted."""

@@ -20,6 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from replical.classes.grading import Scores
 from replical.core.text import COMMON, stylesheet
 from replical.errors import BadLabel, BadUsage, ReplicalError
 from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, set_cookie
@@ -65,6 +66,7 @@ def application(desk: Desk, content: Content, people: People, *, token: str | No
         Route("/api/next", page.next, methods=["POST"]),
         Route("/api/answer", page.answer, methods=["POST"]),
         Route("/api/skip", page.skip, methods=["POST"]),
+        Route("/api/show", page.show, methods=["POST"]),
         Route("/api/undo", page.undo, methods=["POST"]),
         Route("/api/progress", page.progress),
     ]
@@ -124,6 +126,10 @@ class _Page:
         self._desk, self._content, self._people = desk, content, people
         self._turns: dict[str, str] = {}  # what each annotator did last, by the page's own name for it
 
+        answers = desk.session.answers
+        self._judges, self._scores = not isinstance(answers, tuple), isinstance(answers, Scores)  # outputs are shown
+        self._choices = [str(label) for label in (answers if isinstance(answers, tuple) else answers.choices)]
+
     async def index(self, request: Request) -> Response:
         text = files("replical.lab.page").joinpath("assets/index.html").read_text(encoding="utf-8")
         rules = to_html(self._content.instructions)
@@ -132,7 +138,9 @@ class _Page:
             "name": html.escape(name),
             "may": "keep" if settled else "nothing" if self._people.closed else "choose",
             "title": html.escape(self._content.title),
-            "labels": html.escape(json.dumps([str(label) for label in self._desk.session.labels])),
+            "labels": html.escape(json.dumps(self._choices)),
+            "counts": "output scored,outputs scored" if self._scores else "item labelled,items labelled",
+            "judges": "judges" if self._judges else "",
             "rules": rules and f'<details id="rules" open><summary>Instructions</summary><div>{rules}</div></details>',
         }
         filled = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], text)
@@ -179,24 +187,34 @@ class _Page:
 
     async def answer(self, request: Request) -> Response:
         message = await _read_json(request)
-        labels = {str(label): label for label in self._desk.session.labels}
         value, item = message.get("label"), str(message.get("item"))
-        if not isinstance(value, str) or value not in labels:
+        if not isinstance(value, str) or value not in self._choices:
             return JSONResponse({"error": f"{value!r} is no label of the protocol"}, status_code=400)
+        answers, outputs = self._desk.session.answers, message.get("outputs") or []
 
         def act(who: str) -> None:
             self._bind(request, who, item)
-            self._desk.answer(who, item, labels[value])
+            if isinstance(answers, tuple):
+                self._desk.answer(who, item, answers[self._choices.index(value)])
+            else:
+                self._desk.judge(who, item, value, outputs)
 
         return await self._then(request, message, act)
 
     async def skip(self, request: Request) -> Response:
+        return await self._about(request, self._desk.skip)
+
+    async def show(self, request: Request) -> Response:
+        return await self._about(request, self._desk.show)
+
+    async def _about(self, request: Request, do: Callable[[str, str], None]) -> Response:
+        """Do something with an item, in the name of whoever asks."""
         message = await _read_json(request)
         item = str(message.get("item"))
 
         def act(who: str) -> None:
             self._bind(request, who, item)
-            self._desk.skip(who, item)
+            do(who, item)
 
         return await self._then(request, message, act)
 
@@ -234,7 +252,8 @@ class _Page:
         if item is None:
             return reply
         fields = self._content.columns([item]).get(item, {})
-        return reply | {"item": {"id": item, "fields": [self._field(name, value) for name, value in fields.items()]}}
+        shown = {"id": item, "fields": [self._field(name, value) for name, value in fields.items()]}
+        return reply | {"item": shown | ({"outputs": self._desk.shown(item)} if self._judges else {})}
 
     def _progress(self) -> dict[str, Any]:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""

@@ -1,6 +1,5 @@
 """Labelling by file: the open items as a CSV and as Label Studio tasks, and answers read back from either.
 
-Label Studio's own formats: labelstud.io/guide/tasks (tasks), /tags/choices (configuration), /guide/export (JSON, JSON-MIN).
 Whoever labels sees what the lab chose to show of an item and nothing else: no predictions, no other labels, no survivors.
 """
 
@@ -11,20 +10,16 @@ import errno
 import io
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-from xml.sax.saxutils import escape, quoteattr
+from typing import cast
 
-from replical.classes.base import Label
-from replical.classes.grading import Answering, Said
+from replical.classes.grading import Answering, Gold, Scores
 from replical.core.files import read_bytes, read_csv, write_whole
 from replical.errors import BadLabel, BadTable
-from replical.lab.columns import said_code
+from replical.lab.sessions.label_studio import SKIP, Question, Reply, code_of, of_code, read_export, task_data, template
 
-SKIP = "?"  # what an annotator writes who cannot say
 _SEPARATORS = (",", ";", "\t")  # a spreadsheet writes semicolons where the comma is the decimal point
 _OWN = (
     "id",
@@ -33,41 +28,27 @@ _OWN = (
     "annotation_id",
 )  # columns of a batch, or of Label Studio's, that are not the pool's
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not in any XML file, escaped or not
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reply:
-    """What came back for one item: a label code, or None for "cannot say"."""
-
-    item: str
-    code: Said | None
-    annotator: str | None = None
 
 
 def write_batch(
-    folder: Path, number: int, items: Sequence[str], fields: Mapping[str, Mapping[str, str]], labels: Sequence[Label]
+    folder: Path, number: int, asked: Sequence[Question], fields: Mapping[str, Mapping[str, str]], answers: Answering
 ) -> Path:
     """Write ``batch-NNNN.csv`` to fill in, the same as Label Studio tasks, and the labelling config for them."""
     columns = list(dict.fromkeys(column for each in fields.values() for column in each))
+    judged = _judged_columns(answers)
     for column in columns:
-        if column in _OWN:
+        if column in (*_OWN, *judged):
             raise BadTable(
                 f"a batch has a column {column!r} of its own: show that column of the pool under another name"
             )
-    for label in labels:
-        if not str(label).strip() or _NOT_XML.search(str(label)):
-            raise BadLabel(
-                f"the label {label!r} cannot be written into a file to fill in: label at the page (--ask page) or from a "
-                "column (--labels FILE:COLUMN)"
-            )
+    configuration = template(columns, answers)
     path, rows = folder / f"batch-{number:04d}.csv", io.StringIO(newline="")
     writer = csv.writer(rows)
-    writer.writerow(["id", *map(_escape_formula, columns), "label"])
-    for item in items:
-        shown = (_escape_formula(fields.get(item, {}).get(column, "")) for column in columns)
-        writer.writerow([_escape_formula(item), *shown, ""])
-    tasks = [{"data": _data(item, fields.get(item, {}), columns)} for item in items]
+    writer.writerow(["id", *map(_escape_formula, columns), *judged, "label"])
+    for each in asked:
+        shown = (fields.get(each.item, {}).get(column, "") for column in columns)
+        writer.writerow([*map(_escape_formula, (each.item, *shown, *each.outputs)), ""])
+    tasks = [{"data": task_data(each, fields.get(each.item, {}), columns)} for each in asked]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if path.exists():
@@ -76,7 +57,7 @@ def write_batch(
         raise BadTable(f"cannot write the batch {path}: {error.strerror or error}") from error
     # The table last: where there is one, the tasks for Label Studio are there too, whatever happened meanwhile.
     for file, text in (
-        (folder / "label-studio.xml", config(columns, labels)),
+        (folder / "label-studio.xml", configuration),
         (path.with_suffix(".json"), json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"),
         (path, rows.getvalue()),
     ):
@@ -84,14 +65,25 @@ def write_batch(
     return path
 
 
-def _data(item: str, fields: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
-    """What a task holds: every variable of the config, and the item twice, for JSON-MIN puts a number of its own at id."""
-    return {"id": item, "item": item} | {f"show_{number}": fields.get(name, "") for number, name in enumerate(columns)}
+def _judged_columns(answers: Answering) -> tuple[str, ...]:
+    """Columns of a batch with what is to be judged: an output that is scored, or two that duel."""
+    if isinstance(answers, tuple) or not answers.choices:
+        return ()
+    return ("output",) if isinstance(answers, Scores) else ("first", "second")
 
 
-def items_of(path: Path) -> frozenset[str]:
-    """The items a batch asks about, answered or not."""
-    return frozenset(_unescape_formula(row["id"]) for row in _rows(path, _text(path, "batch")))
+def questions_of(path: Path, answers: Answering) -> frozenset[Question]:
+    """What a batch asks about, answered or not."""
+    return frozenset(_question(path, row, answers) for row in _rows(path, _text(path, "batch")))
+
+
+def _question(path: Path, row: Mapping[str, str], answers: Answering) -> Question:
+    """What a row asks."""
+    judged = _judged_columns(answers)
+    if missing := [column for column in judged if column not in row]:
+        raise BadTable(f"{path} has no column {missing[0]!r}, which is what was to be judged: give it back its name")
+    outputs = tuple(cast(Gold, answers).normal(_unescape_formula(row[column])) for column in judged)
+    return Question(item=_unescape_formula(row["id"]), outputs=outputs)
 
 
 def _escape_formula(text: str) -> str:
@@ -103,45 +95,21 @@ def _unescape_formula(text: str) -> str:
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(_FORMULA) else text
 
 
-def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
-    """A Label Studio labelling config: the shown columns, and one choice among the labels."""
-    headers = "".join(
-        f'  <Header value={_header(column)}/>\n  <Text name="text_{number}" value="$show_{number}"/>\n'
-        for number, column in enumerate(columns)
-    )
-    subject = "text_0" if columns else "text_id"
-    head = headers or '  <Text name="text_id" value="$id"/>\n'
-    choices = "".join(_choice(str(label)) for label in labels)
-    return (
-        f'<View>\n{head}  <Choices name="label" toName="{subject}" choice="single" required="true">\n'
-        f"{choices}  </Choices>\n</View>\n"
-    )
-
-
-def _header(column: str) -> str:
-    """A name to show; a dollar sign begins a variable unless an invisible character follows it."""
-    return quoteattr(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", column).replace("$", "$\N{WORD JOINER}"))
-
-
-def _choice(label: str) -> str:
-    """A label to choose; where a dollar sign would begin a variable, `html` is what is shown and `alias` what comes back."""
-    literal = f" alias={quoteattr(label)} html={quoteattr(escape(label))}" if "$" in label else ""
-    return f"    <Choice value={quoteattr(label)}{literal}/>\n"
-
-
 def read_batch(path: Path, labels: Answering) -> list[Reply]:
     """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
     text = _text(path, "answers")
-    replies = (
-        _from_label_studio(path, text, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
-    )
+    replies = read_export(text, path, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
     by_item: dict[str, Reply] = {}
     for reply in replies:
-        if reply.item in by_item and by_item[reply.item].code != reply.code:
+        before = by_item.get(reply.item, reply).code
+        if of_code(before, reply.code) not in (reply.code, {}):
             raise BadTable(
                 f"{path} answers the item {reply.item!r} twice, and differently: decide, and leave one answer there"
             )
-        by_item[reply.item] = reply
+        both = (
+            {**before, **reply.code} if isinstance(before, Mapping) and isinstance(reply.code, Mapping) else reply.code
+        )
+        by_item[reply.item] = replace(reply, code=both)
     return list(by_item.values())
 
 
@@ -185,70 +153,13 @@ def _from_csv(path: Path, text: str, labels: Answering) -> list[Reply]:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():
             value = value if isinstance(labels, tuple) and value in labels else value.strip()
-            replies.append(_reply(item, value, labels, path, row.get("annotator") or None))
+            question = _question(path, row, labels)
+            if value == SKIP and question.outputs:
+                raise BadLabel(
+                    f"{path} skips the item {item!r}, whose outputs it shows, and an item is skipped before they are: judge "
+                    "them"
+                )
+            replies.append(
+                Reply(item=item, code=code_of(value, question, labels, path), annotator=row.get("annotator") or None)
+            )
     return replies
-
-
-def _reply(item: str, value: str, labels: Answering, path: Path, annotator: str | None) -> Reply:
-    code = None if value == SKIP else said_code(value, labels, f"the label of the item {item!r} in {path}")
-    return Reply(item=item, code=code, annotator=annotator)
-
-
-def _from_label_studio(path: Path, text: str, labels: Answering) -> list[Reply]:
-    """Its export as JSON or JSON-MIN. An item that one person skipped and another labelled is labelled."""
-    try:
-        tasks = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadTable(f"{path} is not valid JSON ({error}): export it again") from error
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise BadTable(
-            f"{path} is no Label Studio export: it should be a list of tasks, so export the project as JSON or JSON-MIN"
-        )
-    replies = [reply for number, task in enumerate(tasks) for reply in _task(task, number, labels, path)]
-    labelled = {reply.item for reply in replies if reply.code is not None}
-    return [reply for reply in replies if reply.code is not None or reply.item not in labelled]
-
-
-def _task(task: dict[str, Any], number: int, labels: Answering, path: Path) -> list[Reply]:
-    """JSON: a task, with its data and a list of annotations. JSON-MIN: data and one annotation, all in one."""
-    whole = "data" in task
-    data = task["data"] if whole else task
-    item = data.get("item", data.get("id") if whole else None) if isinstance(data, dict) else None
-    if not isinstance(item, str | int) or isinstance(item, bool):
-        raise BadTable(
-            f"{path}: task {number} has no id in its data: import the tasks of a batch there, and export them as JSON"
-        )
-    if whole:
-        annotations = task.get("annotations") or []
-    elif "label" in task or task.get("annotation_id") is not None:
-        label = task.get("label")
-        value = label if isinstance(label, dict) else {"choices": [label]}
-        annotations = [{"result": [{"value": value}], "completed_by": task.get("annotator")}]
-    else:
-        annotations = []
-    if not isinstance(annotations, list):
-        raise BadTable(f"{path}: the annotations of the item {str(item)!r} are no list: export it again")
-    return [_annotation(annotation, str(item), labels, path) for annotation in annotations]
-
-
-def _annotation(annotation: Any, item: str, labels: Answering, path: Path) -> Reply:
-    """One person's answer; a cancelled annotation is a skip, and what other controls than `label` say does not count."""
-    if not isinstance(annotation, dict):
-        raise BadTable(f"{path}: an annotation of the item {item!r} is damaged: export it again")
-    who = annotation.get("completed_by")
-    known = who.get("email") if isinstance(who, dict) else who
-    name = None if known in (None, "") else str(known).encode("utf-8", "replace").decode()
-    if annotation.get("was_cancelled"):
-        return Reply(item=item, code=None, annotator=name)
-    try:
-        values = [each.get("value", {}) for each in annotation["result"] if each.get("from_name", "label") == "label"]
-        chosen = [value["choices"] for value in values if "choices" in value]
-    except (AttributeError, KeyError, TypeError):
-        chosen = []
-    match chosen:
-        case [[str() | int() as value]] if not isinstance(value, bool):
-            return _reply(item, str(value), labels, path, name)
-    raise BadLabel(
-        f"{path}: the annotation of the item {item!r} is not a single choice under the name label: label it with the "
-        "configuration of the batch, or delete the annotation there"
-    )

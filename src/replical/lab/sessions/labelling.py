@@ -13,15 +13,21 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any, Protocol
 
-from replical.classes.base import Label
-from replical.classes.grading import answering
+from replical.classes.grading import Answering, Gold, Said, Scores, answering
 from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
-from replical.lab.journal.journal import Event, Journal
+from replical.lab.columns import said_code
+from replical.lab.journal.journal import Event, Journal, saying
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.reservations import ReservationBook, Reservations
 
 # For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
+
+
+def check_votes(votes: int) -> None:
+    """Refuse a number of votes that decides nothing."""
+    if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
+        raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
 
 
 class Desk:
@@ -39,8 +45,9 @@ class Desk:
         reservations: ReservationBook | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
-            raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
+        check_votes(votes)
+        if votes > 1 and isinstance(session.answers, Scores):
+            raise BadUsage("each output is scored once: leave out votes, and let more people score more items")
         self.session, self.votes, self._outlook = session, votes, outlook
         self._reservations = Reservations(clock) if reservations is None else reservations
         self._clock = clock
@@ -93,7 +100,28 @@ class Desk:
         """For how long an item is left to whoever was shown it, in seconds."""
         return min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
 
-    def answer(self, annotator: str, item: str, label: Label) -> None:
+    def shown(self, item: str) -> list[str]:
+        """Outputs of an `item` that is being judged, to be judged now: one to be scored, or two that duel."""
+        with self.lock:
+            ledger = self.session.ledger
+            together = 1 if isinstance(self.session.answers, Scores) else 2
+            return ledger.to_judge(item)[:together] if item in ledger.shown else []
+
+    def show(self, annotator: str, item: str) -> None:
+        """The annotator sees what is to be judged, and cannot skip the item any more."""
+        with self.lock:
+            self.check_open(annotator, item)
+            self.session.show(item, annotator=annotator)
+
+    def judge(self, annotator: str, item: str, choice: str, outputs: list[str]) -> None:
+        """What the annotator says of the `outputs` that they were shown."""
+        with self.lock:
+            self.check_open(annotator, item)
+            if not isinstance(answers := self.session.answers, Gold) or outputs != self.shown(item):
+                raise BadLabel(f"this output of the item {item!r} has its score already: take the next one")
+            self.answer(annotator, item, answers.judged(choice, outputs))
+
+    def answer(self, annotator: str, item: str, label: Said) -> None:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
             self.check_open(annotator, item)
@@ -149,7 +177,10 @@ class Desk:
 
     def _note_action(self, annotator: str, item: str) -> None:
         self._history.setdefault(annotator, []).append(item)
-        took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
+        still = item in self.session.open
+        took = self._reservations.release(annotator, item, labelled=not still)
+        if still and self.session.ledger.outputs.get(item) and self.votes == 1:  # the next output is theirs too
+            self._reservations.hold(annotator, item)
         if took is not None:
             self._took.append(took)
         self._look()
@@ -164,15 +195,16 @@ class Desk:
         return self.session.ended
 
     def progress(self) -> dict[str, Any]:
-        """What a person who labels may see: counts, and about how many are left; never labels or predictions."""
+        """What a person who labels may see: counts, about how many are left, what is proven; no labels or predictions."""
         with self.lock:
-            labels, most = len(self.session.ledger.labels), self.session.budget
+            labels, most = self.session.ledger.heard, self.session.budget
             return {
                 "labels": labels,
                 "open": len(self.session.open),
                 "ended": self.ended,
                 "left": None if most is None else max(0, most - labels),
-                "about": self.session.ledger.left,
+                "about": None if self._outlook is None else self._outlook.about,
+                "within": None if self._outlook is None or self.ended else self._outlook.within,
                 "agreement": self.agreement(),
             }
 
@@ -184,8 +216,18 @@ class Desk:
 class LabelEstimator(Protocol):
     """Whoever estimates how many labels are left."""
 
+    @property
+    def about(self) -> int | None:
+        """About how many; None where nobody knows."""
+        ...
+
+    @property
+    def within(self) -> str | None:
+        """As close to the best the first of a public order is proven to be; None where nothing is known."""
+        ...
+
     def look(self) -> None:
-        """The run has changed. What was found is in the journal then."""
+        """The run has changed."""
         ...
 
 
@@ -193,8 +235,8 @@ class LabelledRun(Protocol):
     """A run that people label: driven here (`Session`), or elsewhere through its journal (`RemoteRun`)."""
 
     @property
-    def labels(self) -> tuple[Label, ...]:
-        """The label set."""
+    def answers(self) -> Answering:
+        """What may be said of an item."""
         ...
 
     @property
@@ -221,11 +263,15 @@ class LabelledRun(Protocol):
         """Take in what others have written."""
         ...
 
-    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+    def show(self, item: str, *, annotator: str | None = None) -> None:
+        """Somebody sees what is to be judged."""
+        ...
+
+    def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
         """A label."""
         ...
 
-    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+    def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
         """One of several opinions; None from who cannot say."""
         ...
 
@@ -246,12 +292,7 @@ class RemoteRun:
         if created is None:
             raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
         self.journal = journal
-        answers = answering(created["protocol"]["labels"])
-        if not isinstance(answers, tuple):
-            raise BadUsage(
-                "the page has a button for each label, and answers to this run are free: take --ask terminal or --ask file"
-            )
-        self.labels: tuple[Label, ...] = answers
+        self.answers = answering(created["protocol"]["labels"])
         # the protocol's budget is for its own runs
         self.budget: int | None = None if "confirms" in created else created["protocol"]["learner"].get("max_labels")
         self.ledger = Ledger()
@@ -277,14 +318,18 @@ class RemoteRun:
         """Has the run written its result?"""
         return self._done and not self.open
 
-    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+    def show(self, item: str, *, annotator: str | None = None) -> None:
+        """Somebody sees what is to be judged."""
+        self._write(lambda: self._check_open(item, [Event(kind="show", item=item, annotator=annotator)]))
+
+    def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
         """A label; the run hears it when it looks at the journal."""
-        event = Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)
+        event = saying("answer", item, said_code(label, self.answers, f"the answer of the item {item!r}"), annotator)
         self._write(lambda: self._check_open(item, [event]))
 
-    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+    def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
-        code = None if label is None else self.labels.index(label)
+        code = None if label is None else said_code(label, self.answers, f"the answer of the item {item!r}")
         self._write(lambda: self._check_open(item, self.ledger.ballot(item, code, annotator, needed)))
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
@@ -306,7 +351,9 @@ class RemoteRun:
     def _check_open(self, item: str, events: list[Event]) -> list[Event]:
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        return events
+        if any(event.kind in ("skip", "vote") and event.said is None for event in events):
+            self.ledger.check_skip(item)
+        return [event for event in events if event.kind != "show" or item not in self.ledger.shown]
 
     def _write(self, events: Callable[[], list[Event]]) -> None:
         """Look and write as one: whatever somebody else writes in between is heard first, and the events made anew."""

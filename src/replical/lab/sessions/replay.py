@@ -89,7 +89,11 @@ class Replay:
 
     def shuffle(self, item: str, outputs: Iterable[str]) -> list[str]:
         """Outputs of an item in an order of this lab's own."""
-        return sorted(outputs, key=lambda output: digest_of(self.private + canonical([item, output]).encode()))
+        return sorted(outputs, key=lambda output: self.rank(item, output))
+
+    def rank(self, item: str, output: str) -> str:
+        """A private random number of an output of an item."""
+        return digest_of(self.private + canonical([item, output]).encode())
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
         """The lab's items in private order, where the items `skipped` cannot be labelled."""

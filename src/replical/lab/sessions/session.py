@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NotRequired, TypedDict, cast
 
 from replical.classes.base import Label
-from replical.classes.grading import Said, Scores
+from replical.classes.grading import Answering, Gold, Said, Scores
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.journal.binding import bind, name_events
@@ -114,10 +114,11 @@ class Session:
         self._check_conclusion(query)
         if query is None:
             return
-        unanswered = {*self.ledger.open_items, *self.open}  # of some, outputs are scored and others are not
-        if self.journal.writable and self.open != [each for each in self.ledger.announced if each in unanswered]:
+        if self.journal.writable and self.open != self.ledger.open_items:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
-            detail = {"items": self.open, "disagreement": list(query.disagreement)}
+            detail: dict[str, Any] = {"items": self.open, "disagreement": list(query.disagreement)}
+            if getattr(self.protocol.answers, "choices", ()):  # outputs are shown to be judged
+                detail["outputs"] = {item: self.outputs(item) or self.pair(item) for item in self.open}
             self._record([*fresh, Event(kind="open", detail=detail)])
 
     @property
@@ -201,6 +202,11 @@ class Session:
     def labels(self) -> tuple[Label, ...]:
         """The label set."""
         return self.protocol.labels
+
+    @property
+    def answers(self) -> Answering:
+        """What may be said of an item."""
+        return self.protocol.answers
 
     @property
     def counts(self) -> LabelCounts:
@@ -313,11 +319,21 @@ class Session:
         for item in labels:
             if item not in wanted:
                 raise BadLabel(f"the item {item!r} is not asked for now; open are {', '.join(self.open[:5]) or 'none'}")
-        events = [
-            saying("answer", item, self.protocol.code(item, label), annotator or self._annotator)
-            for item, label in labels.items()
-        ]
-        self._record(events)
+        who = annotator or self._annotator
+        self._record([saying("answer", item, self._code(item, label), who) for item, label in labels.items()])
+
+    def _code(self, item: str, label: Said) -> Said:
+        """What a journal keeps of a `label`, which is about nothing but outputs of its item."""
+        code, answers = self.protocol.code(item, label), self.protocol.answers
+        stray = answers.stray(code, self.pair(item)) if isinstance(answers, Gold) and answers.choices else None
+        if stray is not None:
+            raise BadLabel(f"the answer of the item {item!r} is about {stray!r:.60}, which no candidate says there")
+        return code
+
+    def show(self, item: str, *, annotator: str | None = None) -> None:
+        """Somebody, `annotator`, sees an output of this `item` from now on, so that nobody skips it any more."""
+        if item not in self.ledger.shown:
+            self._record([Event(kind="show", item=item, annotator=annotator or self._annotator)])
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can label this open `item`, says `annotator`: the next one of the scan takes its place.
@@ -329,8 +345,7 @@ class Session:
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
-        if item in self.ledger.labels:
-            raise BadLabel(f"outputs of the item {item!r} are scored: an item is skipped before its outputs are seen")
+        self.ledger.check_skip(item)
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
     def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
@@ -354,7 +369,9 @@ class Session:
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
-        code = None if label is None else self.protocol.code(item, label)
+        if label is None:
+            self.ledger.check_skip(item)
+        code = None if label is None else self._code(item, label)
         self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
@@ -381,7 +398,7 @@ class Session:
         """
         if item not in self.ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
-        code = self.protocol.code(item, label)
+        code = self._code(item, label)
         if code == self.ledger.labels[item]:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         self._record([saying("correction", item, code, annotator or self._annotator)])

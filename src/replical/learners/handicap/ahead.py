@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices
+from replical.classes.grading import Scores
 from replical.learners.handicap.bets import Bets, Block, Floats, Mask, Observation, factor
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
@@ -117,6 +118,19 @@ class Ahead:
             seen += more
         return games.outcomes
 
+    def asked(self, left: Mask, m: int) -> NDArray[np.int64]:
+        """How many labels an item of each kind (columns) takes where some (rows) are `left`, `m` among them."""
+        here = left.astype(np.int64)
+        apart = (here @ (self.says != self.says[:, [m]]).T > 0) & self.needed
+        if not isinstance(self.plan.losses, Scores):
+            labels: NDArray[np.int64] = apart.astype(np.int64)
+            return labels
+        scores: NDArray[np.int64] = np.zeros(apart.shape, dtype=np.int64)
+        for output in np.unique(self.says).tolist():
+            scores += here @ (self.says == output).T > 0
+        scores[~apart] = 0
+        return scores
+
     @cached_property
     def _gains(self) -> dict[int, Floats]:
         return {}
@@ -156,8 +170,7 @@ class Games:
             mine = self.m[plays] == m
             where = plays[mine]
             self.wealth[where] += np.tensordot(counts[mine], ahead.gains(m), 1)
-            asked = (self.left[where].astype(np.int64) @ (ahead.says != ahead.says[:, [m]]).T > 0) & ahead.needed
-            self.labels[where] += (kinds[mine] * asked).sum(axis=1)
+            self.labels[where] += (kinds[mine] * ahead.asked(self.left[where], m)).sum(axis=1)
         self.lost[plays] += kinds @ ahead.losses
         self.items[plays] += counts.sum(axis=1)
         most = self.wealth[plays].max(axis=1, keepdims=True)

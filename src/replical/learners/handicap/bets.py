@@ -18,7 +18,6 @@ from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.classes.grading import Gold, Scores
 from replical.classes.losses import Losses
-from replical.learners.base import State, check_array
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.pools.groups import SINGLE, Groups
@@ -92,8 +91,7 @@ def next_query(
         query = replace(query, outputs=tuple(map(tuple, said)))
     if query.scanned and plan.affords(judged, query):
         return query
-    if place is not None:
-        blocks.go_to(place)
+    blocks.place = place
     return None
 
 
@@ -232,20 +230,6 @@ class Bets:
             kept = np.flatnonzero(mask)
             self.c, self.places, self.lost = self.c[kept], self.places[kept], self.lost[kept]
             self.mean, self.most, self.wealth = self.mean[kept], self.most[kept], self.wealth.take(kept, axis=1)
-
-    def arrays(self) -> State:
-        """Everything a run needs to go on later."""
-        return {"lost": self.lost, "wealth": self.wealth, "most": self.most, "scanned": np.array(self.scanned)}
-
-    def restore(self, kept: State, mask: Mask) -> None:
-        """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
-        self.keep(mask)
-        self.lost, self.wealth, self.most = (
-            check_array(kept[name], array.shape, array.dtype).copy()
-            for name, array in (("lost", self.lost), ("wealth", self.wealth), ("most", self.most))
-        )
-        self.mean = _mean(self.wealth)
-        self.scanned = int(check_array(kept["scanned"], (), np.int64))
 
 
 class Accounts:

@@ -27,19 +27,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Memory, State, check_array, check_plan
+from replical.learners.base import Conversation, check_plan
 from replical.learners.handicap.ahead import Ahead
 from replical.learners.handicap.bets import Bets, Block, Observation, next_query
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.handicap.proof import History, Mask, conclude
+from replical.learners.handicap.proof import History, conclude
 from replical.learners.handicap.table import TableBets
 from replical.learners.outcomes import Standing
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
-from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
 
@@ -89,32 +87,13 @@ class Handicap:
             if ``proof.certified``; ``unrounded`` has the fewest errors; ``conditions`` says at which level the answer is
             proven.
         """
-        return self.resume(pool, shared, Memory())
-
-    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
-        """The same, from what a `memory` has kept of an earlier run on `pool` with the `shared` string.
-
-        Returns
-        -------
-        conversation
-            As that of `run`.
-        """
         plan = self.plan
         members, c, places = plan.terms(shared)
         S, labels, blocks = pool.version_space().restrict(members), Labels(pool, plan), pool.blocks()
         bets, history = Bets(c, places, plan.stakes, plan.unit, plan.groups), History(S, plan)
         if plan.table:
             bets = TableBets(c, places, plan.stakes, plan.unit, pool.size)
-        m, asked, judged, place = bets.lead(None, 0), 0, 0, blocks.place
-
-        def snapshot() -> State | None:
-            """What another run needs to go on from here, and to ask the present query again."""
-            if place is None:
-                return None
-            counts = {"m": m, "asked": asked, "judged": judged, "at": place[0], "unlabelled": place[1]}
-            kept = {name: np.array(count, dtype=np.int64) for name, count in counts.items()}
-            arrays = {"S": S.indices, **bets.arrays(), **history.arrays(), **labels.arrays()}
-            return kept | {name: array.copy() for name, array in arrays.items()}
+        m, asked, judged = bets.lead(None, 0), 0, 0
 
         def ahead() -> Ahead | None:
             """How the rest may go, if anything is left to decide, and items to come are like those so far."""
@@ -124,17 +103,13 @@ class Handicap:
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             outcomes = None if (rest := ahead()) is None else rest.play(items=blocks.left, labels=plan.room(judged))
-            return Standing(rest=outcomes, first=plan.favourite, tolerance=history.tolerance())
+            return Standing(outcomes, plan.favourite, history.tolerance(), plan.favourite not in S.indices)
 
-        if memory.state is not None:
-            S, m, asked, judged = _restore(memory.state, S, bets, history, labels, blocks)
-        memory.snapshot, memory.standing = snapshot, standing
         while S.size > 1 and plan.opens(judged):
-            place = blocks.place
             query = next_query(blocks, S, plan, judged, labels.V)
             if query is None:
                 break
-            answers = (yield query) if query.total else None
+            answers = (yield replace(query, standing=standing)) if query.total else None
             asked, judged = asked + query.total, judged + query.judgements
             observation = labels.hear(query, answers)
             block = Block.of(S, observation)
@@ -147,11 +122,11 @@ class Handicap:
             history.keep(stays)
             m = bets.lead(old, 0 if old is None else plan.patience(int(S.indices[old])))
         while history.sharpens and plan.opens(judged):
-            T, place = history.rivals(), blocks.place
+            T = history.rivals()
             query = next_query(blocks, T, plan, judged)
             if query is None:
                 break
-            answers = (yield replace(query, survivors=S.size)) if query.total else None
+            answers = (yield replace(query, survivors=S.size, standing=standing)) if query.total else None
             asked, judged = asked + query.total, judged + query.judgements
             history.compare(T, labels.hear(query, answers))
         ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next
@@ -177,34 +152,6 @@ class Handicap:
         )
 
 
-def _restore(
-    kept: State, whole: VersionSpace, bets: Bets, history: History, labels: Labels, blocks: Blocks
-) -> tuple[VersionSpace, int, int, int]:
-    """S, the favourite, labels asked and judgements when all this was kept; `ValueError` if nobody can have kept it."""
-    try:
-        names = ("m", "asked", "judged", "at", "unlabelled")
-        m, asked, judged, at, unlabelled = (int(check_array(kept[name], (), np.int64)) for name in names)
-        mask = marked(whole, kept["S"])
-        if not 0 <= m < len(kept["S"]) or asked < 0:
-            raise ValueError("no favourite of these survivors")
-        bets.restore(kept, mask)
-        history.restore(kept, mask)
-        labels.restore(kept)
-        blocks.go_to((at, unlabelled))
-    except (KeyError, IndexError, TypeError) as error:
-        raise ValueError(f"not what a run keeps: {error}") from error
-    return whole.keep(mask), m, asked, judged
-
-
-def marked(V: VersionSpace, members: Indices) -> Mask:
-    """Who of V is a member; `ValueError` if these are no members of V."""
-    check_array(members, (len(members),), np.int64)
-    mask = np.isin(V.indices, members)
-    if len(members) == 0 or not np.array_equal(V.indices[mask], members):
-        raise ValueError("no hypotheses of this class")
-    return mask
-
-
 class Labels:
     """Labels that are known: those that were asked and, where nobody's labels are wrong, those that can be inferred.
 
@@ -217,15 +164,6 @@ class Labels:
     def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
         self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
         self._losses = plan.losses
-
-    def arrays(self) -> State:
-        """What is known beside the answers themselves."""
-        return {} if self.V is None else {"consistent": self.V.indices}
-
-    def restore(self, kept: State) -> None:
-        """Know what was kept; `ValueError` if nobody can know that."""
-        if self.V is not None:
-            self.V = self.V.keep(marked(self.V, kept["consistent"]))
 
     def hear(self, query: Query, answers: Answers | None) -> Observation:
         """What is known of the items that a query passed, now that its answers are in.

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
 from replical.core.text import count, listing
-from replical.learners.base import State, check_array
 from replical.learners.handicap.ahead import Ahead
 from replical.learners.handicap.bets import Accounts, Bets, Block, Observation
 from replical.learners.handicap.handicaps import UNIT
@@ -79,6 +78,8 @@ class HandicapProof:
         Where outputs are compared: the values of ``plan.differences`` that are counted, 0 and those that came. None for all.
     ended
         Was a budget too little for what came next?
+    left
+        Items of the pool that nobody has looked at.
     ahead
         How the run may go on, for estimates; None where one is left, of groups, and of a table that is all.
     """
@@ -99,6 +100,7 @@ class HandicapProof:
     verdict: Verdict
     differences: tuple[int, ...] | None = None
     ended: bool = False
+    left: int = 0
     ahead: Ahead | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -211,33 +213,6 @@ class History:
         last[self.columns] = len(self._blocks)
         return last
 
-    def arrays(self) -> State:
-        """Everything a run needs to go on later: blocks one after another, with how long each is."""
-        blocks = self._blocks
-        sizes = [(observation.scanned, len(observation.items), len(observation.unknown)) for observation in blocks]
-        return {
-            "blocks": np.array(sizes, dtype=np.int64).reshape(-1, 3),
-            "last": self._last,
-            "first": self._first.counts,
-        } | {name: getattr(self.seen, name) for name in _PARTS}
-
-    def restore(self, kept: State, mask: Mask) -> None:
-        """Go on with what was kept of those marked in `mask`; `ValueError` if nobody can have kept that."""
-        blocks = kept["blocks"]
-        scanned, labelled, unknown = check_array(blocks, (len(blocks), 3), np.int64).T.tolist()
-        items, answers = (
-            np.split(check_array(kept[name], (sum(labelled), *kept[name].shape[1:]), np.int64), np.cumsum(labelled))
-            for name in ("items", "answers")
-        )
-        unlabelled = np.split(check_array(kept["unknown"], (sum(unknown),), np.int64), np.cumsum(unknown))
-        self._blocks = [
-            Observation(scanned=count, items=some, answers=labels, unknown=others)
-            for count, some, labels, others in zip(scanned, items[:-1], answers[:-1], unlabelled[:-1], strict=True)
-        ]
-        self._left = check_array(kept["last"], self._left.shape, np.int64).copy()
-        self.columns = self.columns[mask]
-        self._first.counts = check_array(kept["first"], self._first.counts.shape, np.int64).copy()
-
     def against(self, h: int, columns: Indices) -> Accounts:
         """The differences between the losses of `h` and of those at `columns`, on the items for which each was in S."""
         accounts, seen = Accounts(len(columns), self._plan), self._last[columns]
@@ -248,12 +223,13 @@ class History:
                 S = self.whole.restrict(members[some])
                 accounts.add(some, int(np.searchsorted(S.indices, h)), Block.of(S, observation))
             return accounts
-        kept = self.arrays()
-        items, codes, unknown = kept["items"], kept["answers"], kept["unknown"]
+        told = self.seen
+        items, codes, unknown = told.items, told.answers, told.unknown
+        sizes = np.array([(each.scanned, len(each.items), len(each.unknown)) for each in self._blocks], dtype=np.int64)
         wrong, says = predictions.codes(h, items) != codes, predictions.codes(h, unknown).astype(np.int64)
         for blocks in np.unique(seen).tolist():  # errors of all who left S at the same time are counted at once
             some = np.flatnonzero(seen == blocks)
-            scanned, labelled, others = kept["blocks"][:blocks].sum(axis=0).tolist()
+            scanned, labelled, others = sizes.reshape(-1, 3)[:blocks].sum(axis=0).tolist()
             right, lost = np.flatnonzero(~wrong[:labelled]), np.flatnonzero(wrong[:labelled])
             minus = self.whole.contradicted(items[right], codes[right], members[some])
             plus = len(lost) - self.whole.contradicted(items[lost], codes[lost], members[some])
@@ -264,8 +240,7 @@ class History:
     def least(self) -> VersionSpace:
         """Who lost least on all items that were labelled, in S or not."""
         if self._plan.losses is None and self._plan.groups == SINGLE:
-            kept = self.arrays()
-            lost = self.whole.contradicted(kept["items"], kept["answers"])
+            lost = self.whole.contradicted(self.seen.items, self.seen.answers)
             return self.whole.keep(lost == lost.min())
         added, counted = np.zeros(self.whole.size), self._plan.groups.counted
         for observation in self._blocks:
@@ -387,6 +362,7 @@ def conclude(
         skipped=blocks.unlabelled,
         budget=plan.budget,
         ended=ended,
+        left=blocks.left or 0,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),

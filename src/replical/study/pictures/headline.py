@@ -223,7 +223,7 @@ def _caption(found: Headline) -> str:
         who = _NAMES[row["learner"]] + (" with the sizes of the paper" if row["plan"] == "paper" else "")
         parts.append(f"{who} asks for {count(row['labels_mean'])} labels per lab{_gain(row)}")
     idle = any(row["vacuous"] for row in found.lines)
-    note = " Not tested: with so many labels two labs agree without the shared last step too." if idle else ""
+    note = " Not tested: two labs agree there whatever they do." if idle else ""
     return f"{first}{found.words}: {'; '.join(parts)}. In brackets: 95% intervals.{note}"
 
 

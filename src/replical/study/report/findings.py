@@ -40,9 +40,9 @@ from replical.study.results import Row
 from replical.worlds.audit import COUNTED
 
 TERMS = (
-    "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "
-    f"shared string. It counts if without that step at least {percent(COUNTED)} of pairs differ. Its parent is the learner "
-    "it is made from. ρ is how often two labs may differ."
+    "A cell is one learner in one world, run by many pairs of labs. Controls are the same labs with strings of their own, "
+    "and labs that return what errs least on as many labels. A cell counts if in one of the two at least "
+    f"{percent(COUNTED)} of pairs differ. Its parent is the learner it is made from. ρ is how often two labs may differ."
 )
 SIMULATED = (
     "All worlds are simulated: labels come from a hypothesis of the class with known noise, and both labs draw from one "
@@ -68,7 +68,7 @@ def summary_sentence(rows: list[Row]) -> str:
     if 0 < len(empty) < len(promised):
         parts.append(
             f"{amount(len(empty), 'cell shows', 'cells show')} nothing about it{_sure(empty)}, because labs agree there "
-            "without the last step too"
+            "whatever they do"
         )
     if refused:
         parts.append(f"{amount(refused, 'cell was', 'cells were')} refused")
@@ -89,7 +89,7 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
     below = sum(verdict(row) == BELOW for row in promised)
     if not counted:
         cells = amount(len(promised), "cell")
-        first = f"None of {cells} with a replicable learner counts: labs agree without the last step too"
+        first = f"None of {cells} with a replicable learner counts: labs agree whatever they do"
         return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
     lie = Counter(verdict(row) for row in counted)
     if all(map(lacks_pairs, counted)):
@@ -127,7 +127,7 @@ def _sure(rows: list[Row]) -> str:
 def findings(rows: list[Row]) -> dict[str, list[str]]:
     """What the study shows, by what it is about."""
     makers = {
-        "Agreement": (broken_promises, promises, last_step, plain_learners, proofs),
+        "Agreement": (broken_promises, promises, string_at_work, plain_learners, proofs),
         "Labels": (price,),
         "Error": (accuracy,),
     }
@@ -173,21 +173,22 @@ def _hits(counted: list[Row], wanted: str) -> str:
     return f"{hits} of {amount(len(counted), 'cell that counts', 'cells that count')}"
 
 
-def last_step(rows: list[Row]) -> list[str]:
-    """The same labels with and without the replicable last step."""
-    counted = [row for row in replicable_rows(rows) if not row["vacuous"] and row["base_agreement"] is not None]
+def string_at_work(rows: list[Row]) -> list[str]:
+    """What labs without the common string do, or with a part of it."""
+    counted = [row for row in replicable_rows(rows) if row["vacuous"] is False]
     sentences = []
-    for proof, mine in (
-        ("with a proven promise", [row for row in counted if not missing_proof(row)]),
-        ("without a proof", [row for row in counted if missing_proof(row)]),
-    ):
-        if mine:
-            before = span([1 - row["base_agreement"] for row in mine], percent)
-            after = span([row["disagreement"] for row in mine], percent)
-            sentences.append(
-                f"On the very same labels two labs differ in {before} of pairs without the shared last step and in {after} "
-                f"with it ({amount(len(mine), 'cell that counts', 'cells that count')}, {proof})."
-            )
+    for learner, mine in by_kind(counted).items():
+        told = [
+            f"{span([1 - row[name] for row in mine if row[name] is not None], percent)} with {what} of their own"
+            for name, what in (("own_string", "strings"), ("own_threshold", "thresholds"), ("own_order", "orders"))
+            if any(row[name] is not None for row in mine)
+        ]
+        alone = sum(row["fewest_errors"] > 1 - COUNTED for row in mine)
+        so_many = f" So many labels decide without a string too in {alone} of them." if alone else ""
+        sentences.append(
+            f"{learner}: the same labs differ in {list_few(told)} "
+            f"({amount(len(mine), 'cell that counts', 'cells that count')}).{so_many}"
+        )
     return sentences
 
 
@@ -291,8 +292,9 @@ def vacuous_cells(rows: list[Row]) -> list[str]:
     if not empty:
         return []
     return [
-        f"{amount(len(empty), 'cell says', 'cells say')} nothing about replicability: without the shared last step labs "
-        f"already agree in more than {percent(1 - COUNTED)} of pairs: {list_few([cell_name(row) for row in empty])}."
+        f"{amount(len(empty), 'cell says', 'cells say')} nothing about replicability: labs agree in more than "
+        f"{percent(1 - COUNTED)} of pairs with strings of their own too, and if they take what errs least: "
+        f"{list_few([cell_name(row) for row in empty])}."
     ]
 
 

@@ -38,7 +38,9 @@ _LEGEND = (
      "interval; the line goes from 0 to 100%, its tick is the promise 1-ρ"),
     ("✓ within, ○ compatible, ✗ above ρ", "where that interval lies: wholly within the promise, around its border, or "
      "wholly below it, so that labs differ more often than ρ"),
-    ("without last step", "agreement of the same labs, on the same labels, without the shared last step"),
+    ("own strings", "agreement of the same labs if each has a string of its own; under it what is left if only the "
+     "threshold, or only the order, is its own"),
+    ("fewest errors", "agreement of labs that return what errs least on as many labels, without a common string"),
     ("E[J]", "expected disagreement of what the shared order chooses from, with less noise than counting"),
     ("ρ proven", "mean of the bounds labs computed for themselves"),
     ("labels per lab", "mean, ± its standard error over pairs"),
@@ -47,7 +49,8 @@ _LEGEND = (
     ("cell", "below the learner: the name of the cell in results.csv and results.parquet"),
     ("! errors above ε", "more labs than δ allows ended above ε; p is the exact binomial probability of so many, "
      "with labs taken as independent"),
-    ("∅ vacuous", "without the shared last step labs agree anyway: the cell says nothing about replicability"),
+    ("∅ vacuous", "labs agree with strings of their own too, and those that take what errs least: the cell says nothing "
+     "about replicability"),
     ("? uncertified", "the promise is not proven for this cell: labs without a certificate, or a plan that proves nothing"),
     ("■ budget reached, cut short", "runs ended at a budget, a cap or the end of the pool, not by their own stop test"),
 )  # fmt: skip

@@ -98,10 +98,6 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
         parent = of.get(row["cell"])
         return row["labels_mean"] / parent["labels_mean"] if parent and parent["labels_mean"] else None
 
-    def base(row: Row) -> float | None:
-        share: float | None = row["base_agreement"] if row["replicable"] else None
-        return share
-
     def proof(row: Row) -> str:
         return "-" if row["rho_proven"] is None else at_most(row["rho_proven"])  # a mean of bounds: rounded up
 
@@ -110,7 +106,10 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
         Column(head="× parent", show=lambda row: number(ratio(row)), value=ratio),
         Column(head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
         Column(head="promise, marks", show=_promise),
-        Column(head="without last step", show=lambda row: _share(base(row)), value=base),
+        Column(head="own strings", show=_own, value=lambda row: row["own_string"]),
+        Column(
+            head="fewest errors", show=lambda row: _share(row["fewest_errors"]), value=lambda row: row["fewest_errors"]
+        ),
         Column(
             head="E[J]",
             show=lambda row: _estimate(row["expected_jaccard"], 3),
@@ -141,6 +140,13 @@ def _agreement(row: Row) -> str:
         f'<circle cx="{100 * row["agreement"]:.1f}" cy="5" r="3.6"/></svg>'
         f'{_share(row["agreement"])} <span class="error under">{ends}</span>'
     )
+
+
+def _own(row: Row) -> str:
+    """Agreement with strings of their own, and with one part of them of their own."""
+    parts = {"threshold": row["own_threshold"], "order": row["own_order"]}
+    under = ", ".join(f"{part} {_share(share)}" for part, share in parts.items() if share is not None)
+    return _share(row["own_string"]) + (f' <span class="error under">{under}</span>' if under else "")
 
 
 def _share(value: float | None) -> str:

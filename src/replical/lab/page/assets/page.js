@@ -9,7 +9,7 @@ const MINE = "Your name in this browser. Somebody else needs another browser, or
 const CLOSED = "This page is for people with a personal link. Please open yours.";
 const WAIT = "Nothing for you right now; the next item comes by itself.";
 const byId = (id) => document.getElementById(id);
-const labels = JSON.parse(document.body.dataset.labels);
+const labels = JSON.parse(document.body.dataset.labels), counts = document.body.dataset.counts.split(","), judges = document.body.dataset.judges !== "";
 // Labels that are digits have themselves for keys; others are counted from 1.
 const keys = labels.every((label) => /^\d$/.test(label)) ? labels : labels.slice(0, 9).map((_, number) => String(number + 1));
 let who = "", item = null, ended = false, busy = false, looking = false, acts = 0, touched = -TAP, unsure = {};
@@ -73,7 +73,7 @@ async function look() {
 
 async function show(told, text = "", bad = false) {
   progress(told.progress);
-  const before = item, same = before && told.item && before.id === told.item.id;
+  const before = item, same = before && told.item && before.id === told.item.id && String(before.outputs) === String(told.item.outputs);
   const list = told.item && !same && fields(told.item);
   if (list) { // nobody answers what they have not seen
     await pictures(list);
@@ -81,6 +81,10 @@ async function show(told, text = "", bad = false) {
   }
   item = told.item; ended = item === null && told.progress.ended;
   for (const id of ["jump", "item", "choices", "skip", "help"]) byId(id).hidden = item === null;
+  const shown = item !== null && judges && item.outputs.length > 0; // an item is skipped before its outputs are seen
+  byId("reveal").hidden = item === null || !judges || shown;
+  if (judges && !shown) byId("choices").hidden = true;
+  if (shown) byId("skip").hidden = true;
   byId("who").hidden = ended || who !== "";
   byId("more").hidden = ended;
   if (item === null) {
@@ -120,6 +124,12 @@ function fields(next) {
     }
     all.append(name, value);
   }
+  for (const [number, output] of (next.outputs || []).entries()) {
+    const name = document.createElement("dt"), value = document.createElement("dd");
+    name.textContent = next.outputs.length > 1 ? String(number + 1) : "To be scored";
+    value.textContent = output; value.className = "output"; value.dir = "auto";
+    all.append(name, value);
+  }
   return all;
 }
 
@@ -151,12 +161,13 @@ function left(now) {
 }
 
 function progress(now) {
-  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left(now);
+  byId("count").textContent = now.labels + " " + counts[now.labels === 1 ? 0 : 1] + left(now)
+    + (now.within ? "; proven so far: the public favourite is within " + now.within + " of the best" : "");
 }
 
 function leave() {
   who = ""; item = null;
-  for (const id of ["jump", "item", "choices", "more", "help"]) byId(id).hidden = true;
+  for (const id of ["jump", "item", "choices", "reveal", "more", "help"]) byId(id).hidden = true;
   byId("who").hidden = false; byId("me").textContent = "";
 }
 
@@ -179,8 +190,9 @@ byId("who").addEventListener("submit", async (event) => {
 // The second click of a double click would answer an item that nobody has read; the second tap comes before the item.
 document.addEventListener("touchend", () => { touched = performance.now(); }, { passive: true });
 function press(button, action) { button.addEventListener("click", (event) => { if (event.detail < 2) action(); }); }
-const answer = (label) => { if (item) act("/api/answer", { item: item.id, label }); };
-const skip = () => { if (item) act("/api/skip", { item: item.id }); };
+const answer = (label) => { if (item && !byId("choices").hidden) act("/api/answer", { item: item.id, label, ...(judges && { outputs: item.outputs }) }); };
+const skip = () => { if (item && !byId("skip").hidden) act("/api/skip", { item: item.id }); };
+const unveil = () => { if (item && !byId("reveal").hidden) act("/api/show", { item: item.id }); };
 const undo = () => act("/api/undo", {}, "Your last answer is taken back.");
 
 function key(text) { const made = document.createElement("kbd"); made.textContent = text; return made; }
@@ -196,6 +208,7 @@ labels.forEach((label, number) => {
   byId("choices").append(button);
 });
 press(byId("skip"), skip);
+press(byId("reveal"), unveil);
 press(byId("undo"), undo);
 document.addEventListener("keydown", (event) => {
   if (event.repeat && event.target.closest("button")) event.preventDefault(); // Enter held down
@@ -204,10 +217,13 @@ document.addEventListener("keydown", (event) => {
   const number = keys.indexOf(event.key), letter = event.shiftKey ? "" : event.key.toLowerCase();
   if (number >= 0) answer(labels[number]);
   else if (event.key === "?") skip();
+  else if (event.key === "Enter" && !event.target.closest("button, a, input, summary")) unveil();
   else if (letter === "u" && !ended) undo();
 });
 byId("range").append(...keys.flatMap((text) => [key(text), " "]));
-byId("foot").classList.toggle("few", labels.length <= 4 && labels.join("").length <= 60); // more would cover the item
+const short = labels.every((label) => label.length <= 2);
+byId("foot").classList.toggle("few", (labels.length <= 4 && labels.join("").length <= 60) || (short && labels.length <= 7)); // more would cover the item
+byId("choices").classList.toggle("short", short);
 byId("name").value = document.body.dataset.name || keep("localStorage", "replical-name");
 if (document.body.dataset.may === "keep") { byId("name").readOnly = true; byId("name-hint").textContent = MINE; }
 if (document.body.dataset.may === "nothing") { byId("who").hidden = true; say(CLOSED); }
