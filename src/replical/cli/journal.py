@@ -1,4 +1,4 @@
-"""``replical journal show``, ``export``, ``backup`` and ``correct``: is it whole, as CSV, a copy, another label for an item."""
+"""``replical journal show``, ``export``, ``backup``, ``correct``: is it whole, as CSV, a copy, another label for an item."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_what_cannot_be_read_any_more_is_saved_from_memory(begun, monkeypatch):
 
 
 def test_people_beside_a_run_stop_too(begun):
-    path, session, truth = begun
+    path, session, _ = begun
     with Journal(path, runner=False) as beside:
         beside.append([saying("answer", session.open[0], 0, "ann")])
         path.unlink()

@@ -129,8 +129,10 @@ class Database:
             options |= {"isolation_level": "READ COMMITTED", "pool_pre_ping": True}  # servers are started again
             if self._url.get_driver_name() in ("psycopg", "psycopg2"):
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
+        else:
+            options |= {"creator": self._connect} | ({} if self._write else {"poolclass": self.sql.NullPool})
         try:
-            engine = self.sql.create_engine(self._url if self.file is None else self._file_url(), **options)
+            engine = self.sql.create_engine(self._url, **options)
         except ImportError as error:
             raise BadJournal(
                 f"cannot open the journal {self.where} ({error}): PostgreSQL needs a driver, install it with "
@@ -144,8 +146,8 @@ class Database:
             self.sql.event.listen(engine, "connect", self._settle)
         return engine
 
-    def _file_url(self) -> Any:
-        """The URL of a file: to write where one is, and make none; to read, with no way to write, nor a log if there is none."""
+    def _connect(self) -> sqlite3.Connection:
+        """To write where a file is, and make none; to read without any way to write, or to make a log."""
         assert self.file is not None, "asked of files only"
         file, how = self.file, "mode=rw" if self._write else "immutable=1"
         log = file.with_name(f"{file.name}-wal")
@@ -156,11 +158,10 @@ class Database:
                 f"the journal {self.where} lies on a disk that cannot be written, and its last labels are still in "
                 f"{log.name} beside it: copy both to a disk that can be written, and look at them there"
             )
-        where = f"file:{quote(str(file.absolute()))}?{how}"
-        return self.sql.URL.create("sqlite", database=where, query={**self._url.query, "uri": "true"})
+        return sqlite3.connect(f"file:{quote(str(file.absolute()))}?{how}", uri=True, check_same_thread=False)
 
     def _harden(self, connection: Any, _: object) -> None:
-        """What a file that somebody else may have made can ask for: no functions from its schema, no huge values or loops."""
+        """What a file of somebody else may ask for: no functions from its schema, no huge values, no long loops."""
         connection.execute("PRAGMA trusted_schema=OFF")
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
         if not self._write:
@@ -176,7 +177,7 @@ class Database:
     def tables(self) -> list[str]:
         """Names of the tables in a file; one in which reading means computing is refused."""
         assert self.file is not None, "asked of files only"
-        with contextlib.closing(sqlite3.connect(self._file_url().database, uri=True)) as plain:  # makes no log
+        with contextlib.closing(self._connect()) as plain:  # makes no log
             self._harden(plain, None)
             for kind, name, written in plain.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
                 computed = kind == "view" or (kind == "table" and str(written)[:14].upper() == "CREATE VIRTUAL")

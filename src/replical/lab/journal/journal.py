@@ -122,8 +122,7 @@ class Journal:
             with self._database.plain_errors():
                 self._check()
             if write and self._database.file is not None:
-                self._known, self._presence = self.head, Presence(self._database.file, self._follow_anew)
-                _ = self._labels
+                self._presence, _ = Presence(self._database.file, self._follow_anew), self._labels
         except BaseException:
             self.close()
             raise
@@ -136,6 +135,7 @@ class Journal:
 
     def close(self) -> None:
         """Let the next runner in."""
+        self._presence = None
         if self._fence is not None and self._database.file is None:
             self._fence.close()  # its connection goes back to the others, which are closed next
         if "reservations" in self.__dict__:
@@ -425,8 +425,10 @@ class Journal:
 
     def _check(self) -> None:
         """Refuse a database that is no journal, or none that this version writes."""
-        looked, file = self._sql.inspect(self._database.engine), self._database.file
-        tables = looked.get_table_names() if file is None else self._database.tables()
+        file = self._database.file
+        tables = [] if file is None else self._database.tables()  # before anything else is asked of it
+        looked = self._sql.inspect(self._database.engine)
+        tables = tables if file is not None else looked.get_table_names()
         if TABLE not in tables:
             log = (
                 ""
