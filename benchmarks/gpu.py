@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.classes.halfspaces import HalfSpaces
+from replical.classes.halfspaces import HalfSpaces, gaussians
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import backend, pairs
@@ -116,10 +116,16 @@ def _beside(name: str, taken: float, part: float, card: float) -> str:
 # ---- predictions ----
 
 
+def points_of(count: int, dimensions: int) -> Any:
+    """So many items with standard normal features, on a grid of 2^-20."""
+    drawn = gaussians(SharedRandomness("points"), "points", count=count * dimensions)
+    return np.round(drawn.reshape(count, dimensions) * 2**20) / 2**20
+
+
 def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
     """Signs of m points over n planes: on the card, and with the way to it and back."""
     C = HalfSpaces(dimensions, n, seed="benchmark")
-    X = C.draw_items(SharedRandomness("points"), "points", count=m)
+    X = points_of(m, dimensions)
     X[0], C.normals[0], C.offsets[0] = 0.0, 0.0, 0.0  # some heights are exactly zero
     points, factors, starts = device.send(X), device.send(C.normals), device.send(-C.offsets)
     size = f"{n:,} x {m:,}"
@@ -187,7 +193,7 @@ def distances(planes: Any) -> Iterator[Row]:
 def coefficient(n: int) -> Iterator[Row]:
     """Θ of n half-spaces on n items, from items to the answer; NumPy for some centres, with the best ratio known."""
     C = HalfSpaces(3, n, seed="benchmark")
-    X = C.draw_items(SharedRandomness("points"), "points", count=n)
+    X = points_of(n, 3)
     pool = Pool(C, X, PrivateRandomness.simulated("benchmark"))
     with backend.using("torch"):
         started = time.perf_counter()
@@ -295,7 +301,7 @@ def main() -> int:
         rows += predictions(n, n, dimensions)
     C = HalfSpaces(3, n, seed="benchmark")
     with backend.using("torch"):
-        packed = PackedPredictions(C, C.draw_items(SharedRandomness("points"), "points", count=n))
+        packed = PackedPredictions(C, points_of(n, 3))
     planes = packed._planes
     rows += table(planes, n)
     rows += distances(planes)

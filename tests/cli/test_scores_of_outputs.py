@@ -447,3 +447,13 @@ def test_labels_left_count_judgements(command):
     games = Games(ahead, 1)
     games.go_on(np.ones(1, dtype=np.bool_), np.array([[1, 2, 0, 5]]))
     assert games.labels.tolist() == [3 + 2 * 2]
+
+
+def test_init_writes_a_scale_of_scores(command):
+    Path("names.txt").write_text("\n".join(NAMES))
+    new = ("init", "--candidates", "names.txt", "--seed", "s", "--out", "scale.toml")
+    assert command(*new, "--set", "scores=1-5")[0] == 0
+    assert Protocol.read(Path("scale.toml")).content["labels"] == {"scores": "1-5"}
+    assert "leave out --label-values" in command(*new, "--set", "scores=1-5", "--label-values", "no,yes", "--force")[2]
+    assert "leave out loss, or scores" in command(*new, "--set", "scores=1-5", "--set", "loss=exact", "--force")[2]
+    assert "'1-7'" in command(*new, "--set", "scores=1-7", "--force")[2]

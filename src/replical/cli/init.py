@@ -156,7 +156,7 @@ def init_command(
     Models and labels are read from the table (--pool). At a terminal it asks what flags leave open; elsewhere, and with
     --yes, everything else has a default. It says what to type next. --set takes the rare parameters: shortlist, group and
     group_size for items that belong together, group_weights, population, batch, max_labels, nu, theta, bins, step,
-    intercept, those of a loss (loss, clip, grid), and those of the paper's learners (plan, T, k_loop, ..).
+    intercept, those of a loss (loss, clip, grid, scores), and those of the paper's learners (plan, T, k_loop, ..).
     """
     rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **POOL_KEYS, **LOSS_KEYS})
     of_pool, of_loss = ({key: rare.pop(key) for key in keys if key in rare} for keys in (POOL_KEYS, LOSS_KEYS))
@@ -269,10 +269,11 @@ def _begin(section: dict[str, Any], known: str | None, values: str | None, absta
 
 def _loss(said: dict[str, Any], values: str | None) -> dict[str, Any]:
     """What is said of a loss, in place of a list of labels."""
-    if said and "loss" not in said:
+    named = next((key for key in ("loss", "scores") if key in said), None)
+    if said and named is None:
         raise BadUsage(f"{' and '.join(said)} is about a loss: name it too, e.g. --set loss=absolute")
-    if said and values is not None:
-        raise BadUsage(f"with --set loss={said['loss']} answers are compared, not listed: leave out --label-values")
+    if named is not None and values is not None:
+        raise BadUsage(f"with --set {named}={said[named]} labels are not listed: leave out --label-values")
     return said
 
 

@@ -98,6 +98,11 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
     """The lab's items, none of which is in the public table; how far the reading is."""
     with reading(pool) as update:
         items = run.read_items(protocol, pool, id_column=id_column, public=public, progress=update)
+    if public is None and protocol.public is not None:
+        warn(
+            "no item of the public table that the protocol was made with may be in this pool, and nobody has looked: give "
+            "--public TABLE"
+        )
     if protocol.recipe.group is None:
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(

@@ -14,6 +14,7 @@ from typing import Any
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, numbers
 from replical.classes.comparisons import KINDS as KINDS_OF_LOSS
+from replical.classes.grading import SCALES
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, number, read_numbers
 from replical.cli.output import notes, reading
@@ -38,6 +39,7 @@ LOSS_KEYS: Mapping[str, Parameter] = {
     "loss": Parameter(
         name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
     ),
+    "scores": Parameter(name="scores", kind="word", words=tuple(SCALES), help="people score outputs, on this scale"),
     "clip": Parameter(
         name="clip", kind="number", high=float("inf"), help="loss absolute or squared: so far off costs 1"
     ),
