@@ -2,21 +2,22 @@
 
 Twelve sets of fitted models (benchmarks/model_sets.py), public and lab rows from disjoint halves
 (benchmarks/choosing_orders.py), epsilon = .05; a public order from a hundred labels asked actively or at random, or
-exponentials. A lab has 500 or 2,000 items. If it ends without a proof, items are added at the end of its pool, from the same
-population, until it has one, or 51 times as many as at first. How many more items and labels it takes is compared with the
-range and the median it was told; besides, it runs with the larger epsilon it was told, on the same items and on as many
-others.
+exponentials; with --orders elsewhere, from a random hundred of another mix of labels. A lab has 500 or 2,000 items. If it
+ends without a proof, items are added at the end of its pool, from the same population, until it has one, or 51 times as many
+as at first. How many more items and labels it takes is compared with the range and the median it was told; besides, it runs
+with the larger epsilon it was told, on the same items and on as many others.
 
 Before the run labels and the chance of a proof are forecast from the unlabelled items of another lab (first string only).
 
 Ranges are moved apart by `SPREAD` on either side. How many cover what came with this factor and others is told
 of every other set, beginning with the first; what is shown as "the other sets" had no say in it.
 
-    python benchmarks/advice.py [--quick] [--workers W] [--sets SET ..] [--strings N] [--out DIR] [--record]
+    python benchmarks/advice.py [--quick] [--workers W] [--sets SET ..] [--strings N] [--orders ORDER ..] [--out DIR]
+        [--record]
 
 writes DIR/advice.json and .md, anew after each set; --record puts the figures at benchmarks/history/choosing and the table
-on docs/how-to/plan-a-budget.md. What is done is kept in DIR/advice-parts until the end: an interrupted run goes on from
-there.
+on docs/how-to/plan-a-budget.md (with --orders the figures alone, at advice-ORDER.json). What is done is kept in
+DIR/advice-parts until the end: an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from replical.worlds.forecast import forecast
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "plan-a-budget.md"
 MARKS = ("<!-- benchmarks/advice.py -->\n", "<!-- end -->")  # between them the table stands on the page
 ORDERS = {"active": "a hundred asked actively", "random": "a random hundred", "none": "exponentials"}
+WORDS = {**ORDERS, "elsewhere": "a random hundred from elsewhere"}
 ITEMS = (500, 2_000)
 SPREADS = (1.0, 1.15, 1.3, 1.5, 2.0)
 BATCH = 4  # items open at once: so much faster, and hardly another figure
@@ -164,9 +166,9 @@ def summary(runs: list[Followed]) -> dict[str, Any]:
     names = list(dict.fromkeys(run.set for run in runs))
     chosen, others = (set(names[start::2]) for start in (0, 1))
     groups = {
-        f"{ORDERS[order]}, {items:,} items": [run for run in runs if (run.order, run.items) == (order, items)]
+        f"{WORDS[order]}, {items:,} items": [run for run in runs if (run.order, run.items) == (order, items)]
         for items in ITEMS
-        for order in ORDERS
+        for order in WORDS
     }
     groups["all"] = runs
     groups["the other sets"] = [run for run in runs if run.set in others]
@@ -277,11 +279,12 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes (1)")
     parser.add_argument("--sets", nargs="+", choices=list(SETS), help="only these sets")
     parser.add_argument("--strings", type=int, default=8, help="strings a set (8)")
+    parser.add_argument("--orders", nargs="+", choices=list(WORDS), help="only these orders")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
     parser.add_argument("--record", action="store_true", help="keep the figures and put the table on its page")
     given = parser.parse_args()
     names, runs = given.sets or (QUICK if given.quick else list(SETS)), list[Followed]()
-    orders, strings = (("active", "none"), 2) if given.quick else (tuple(ORDERS), given.strings)
+    orders, strings = (("active", "none"), 2) if given.quick else (tuple(given.orders or ORDERS), given.strings)
     for done, name in enumerate(names, 1):
         runs += part(given.out / "advice-parts" / f"{name}.json", name, strings, orders, given.workers)
         found = {**SETTING, "commit": commit(), "sets": list(names[:done]), "strings": strings, **summary(runs)}
@@ -290,8 +293,9 @@ def main() -> None:
         (given.out / "advice.md").write_text(table(found), encoding="utf-8")
     shutil.rmtree(given.out / "advice-parts")
     if given.record:
-        (HISTORY / "advice.json").write_text(told, encoding="utf-8")
-        show(table(found))
+        (HISTORY / f"{'-'.join(['advice', *(given.orders or ())])}.json").write_text(told, encoding="utf-8")
+        if not given.orders:
+            show(table(found))
     print(table(found), end="")
 
 

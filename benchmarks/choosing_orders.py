@@ -18,7 +18,7 @@ from statistics import geometric_mean
 from typing import Any
 
 import numpy as np
-from choosing import PUBLIC, RHO, Labs, ModelSet, Run, Way, figures
+from choosing import OFTEN, PUBLIC, RHO, Labs, ModelSet, Run, Way, figures
 from choosing_tables import markdown, share
 from numpy.typing import NDArray
 
@@ -75,6 +75,10 @@ class Ordering:
         """The order, and how many public labels it took."""
         walked = PrivateRandomness.simulated(FRESH, self.models.name, string, "walk").permutation(len(self._halves[0]))
         rows, C = self._halves[0][walked[:LOOKED_AT]], self.labs.population.C
+        if order == "elsewhere":  # of the same rows those with one of the first half of the labels are frequent
+            often = np.where(2 * self.models.truth[rows] < self.models.labels, float(OFTEN), 1.0)
+            drawn = PrivateRandomness.simulated(FRESH, self.models.name, string, "elsewhere").generator()
+            rows, order = drawn.choice(rows, size=PUBLIC, p=often / often.sum()), "random"
         said, truth = C.items(self.models.predictions[rows]), self.models.truth[rows]
         if order == "random":
             wrong = self.models.predictions[rows[:PUBLIC]] != truth[:PUBLIC, None]

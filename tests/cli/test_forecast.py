@@ -140,7 +140,10 @@ def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, 
 
 def session_of(folder, journal):
     protocol = Protocol.read(folder / "p.toml")
-    return Session(protocol, read_pool(folder / "pool.csv", protocol.recipe), journal)
+    session = Session(protocol, read_pool(folder / "pool.csv", protocol.recipe), journal)
+    session.replay.private = b"the same secret of all!!"  # which items are asked, and how long a run is, depends on it
+    session.replay._course = None
+    return session
 
 
 def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
@@ -149,8 +152,6 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
     for watched in (False, True):
         with Journal(folder / f"{watched}.db") as journal:
             session = session_of(folder, journal)
-            session.replay.private = b"the same secret of both!"
-            session.replay._course = None
             outlook = Outlook(session, said.append)
             desk = Desk(session, outlook=outlook if watched else None)
             asked[watched] = []
@@ -189,6 +190,29 @@ def test_with_a_public_order_it_says_what_is_proven_so_far(folder, capsys):
     assert re.fullmatch(
         r"16 labels; about \d+ left \(\d+ to \d+\); proven so far: m0 is within 0\.\d+ of the best", said
     )
+
+
+@pytest.mark.parametrize("names", [NAMES, NAMES[::-1]])
+def test_the_tolerance_is_told_to_the_end_of_a_budget_at_the_terminal_and_at_the_page(names, folder):
+    """Also when one is left and labels sharpen it; but not of a first that is clearly behind."""
+    content = (folder / "p.toml").read_text()
+    (folder / "p.toml").write_text(content + f"[handicap]\nfrom = 'order'\norder = {json.dumps(names)}\n")
+    truth, said, shown = write(folder / "pool.csv", items=4000), [], []
+    with Journal(folder / "a.db") as journal:
+        session = session_of(folder, journal)
+        session.spend(300)
+        desk = Desk(session, outlook=Outlook(session, said.append, expected=40.0))
+        while (item := desk.next("ann")) is not None:
+            desk.answer("ann", item, truth[item])
+            shown.append(desk.progress()["within"])
+    assert (shown[0], shown[-1]) == (None, None)  # before anything is known, and when the run has ended
+    assert [words.split(";")[0] for words in said] == [f"{16 * 2**look} labels" for look in range(len(said))]
+    if names == NAMES:
+        assert re.fullmatch(r"\d+ labels; proven so far: m0 is within 0\.\d+ of the best", said[-1])
+        assert shown[-2] == re.search(r"within (.*) of", said[-1])[1]
+    else:
+        assert any(words.endswith("; m7, the first of the public order, is clearly behind") for words in said), said
+        assert shown[-2] is None
 
 
 @pytest.mark.parametrize(("names", "words"), [(NAMES, "It errs at most"), (NAMES[::-1], "is clearly behind")])

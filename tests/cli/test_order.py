@@ -78,7 +78,16 @@ def test_a_pool_with_an_item_that_was_looked_at_is_refused(folder, command, row)
     assert (code, f"e.g. {item!r}: every row of that table was looked at" in err) == (2, True)
     run = ("run", "p.toml", "--pool", "b.csv", "--labels", "b.csv:truth", "--journal", "b.db", "--out", "b.json")
     code, _, err = command(*run, "--public", "public.csv")
-    assert (code, f"is in the public table public.csv, e.g. {item!r}" in err) == (2, True)
+    told = "which was asked for the protocol's order" if row == "asked" else "is in the public table public.csv"
+    assert (code, told in err, repr(item) in err) == (2, True, True)
+    code, _, err = command(*run)
+    if row == "asked":  # the protocol lists those, so no table is needed
+        assert (code, f"the pool has the item {item!r}, which was asked for the protocol's order" in err) == (2, True)
+        return
+    assert (code, "nobody has looked: give --public TABLE" in err) == (0, True)
+    assert command("verify", "b.json", "--pool", "b.csv")[0] == 0
+    code, out, _ = command("verify", "b.json", "--pool", "b.csv", "--public", "public.csv")
+    assert (code, "no item of the pool is in the public table: 1 of 800 items" in out) == (1, True)
 
 
 def test_a_person_at_the_terminal_skips_leaves_and_goes_on(folder, command, typed):
@@ -119,7 +128,8 @@ def test_without_labels_by_the_vote_or_by_numbers(folder, command):
     code, out, _ = command(
         "data", "order", "plain.csv", "--by", "s.csv:size", "--descending", "--out", "d.json", "--json"
     )
-    assert (code, json.loads(out)["order"]) == (0, list(MODELS))
+    told = json.loads(out)
+    assert (code, told["order"], told["made"]) == (0, list(MODELS), "s.csv:size, the largest first")
 
 
 def write_numbers(text):
@@ -140,8 +150,9 @@ def write_numbers(text):
         (("--by", "s.csv:price"), "'m0' and 'm1' have the same price, and an order is strict"),
         (("--by", "unknown.csv:price"), "unknown.csv has a price for 'm6', which is none of the candidates"),
         (("--by", "missing.csv:price"), "missing.csv has no price for the candidate 'm5'"),
+        (("--by", "twice.csv:price"), "twice.csv, line 8: 'm0' stands in it twice: leave one row out"),
         (("--by", "nan.csv:price"), "nan.csv: the price of 'm2' is nan: every candidate needs a number"),
-        (("--by", "word.csv:price"), "word.csv, line 4: the price 'dear' is not a number"),
+        (("--by", "word.csv:price"), "word.csv, line 4: the price 'dear' is no number: every candidate needs one"),
         (("--labels", "gold"), "has no column 'gold'"),
         (("--by", "vote", "--leave-out", "m7"), "has no column 'm7'"),
     ],
@@ -150,7 +161,7 @@ def test_what_cannot_be_an_order_is_one_sentence(folder, command, words, message
     write_numbers("candidate,price\n" + "".join(f"m{h},{h // 2}\n" for h in range(6)))
     rows = [f"m{h},{h}" for h in range(6)]
     wrong = {"unknown": [*rows, "m6,6"], "missing": rows[:-1], "nan": [*rows[:2], "m2,nan", *rows[3:]]}
-    wrong["word"] = [*rows[:2], "m2,dear", *rows[3:]]
+    wrong |= {"word": [*rows[:2], "m2,dear", *rows[3:]], "twice": [*rows, "m0,7"]}
     for name, lines in wrong.items():
         Path(f"{name}.csv").write_text("\n".join(["candidate,price", *lines]))
     code, _, err = command("data", "order", "public.csv", "--out", "o.json", *words)

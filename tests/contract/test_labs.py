@@ -145,7 +145,7 @@ def test_a_string_of_a_lab_s_own_has_nothing_in_common_or_all_but_a_part():
 
 def test_controls_take_away_the_string_a_part_of_it_or_the_learner():
     """With a string of its own a lab is what it would be in a pair with another number; only the first pairs have controls."""
-    learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0))
+    learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.1, theta=2.0))
     pairs = list(run_pairs(learner, World(C=C), seed="controls", pairs=CONTROLLED + 1, workers=1))
     assert pairs[-1].controls is None
     found = {name: sum(getattr(pair.controls, name) for pair in pairs[:-1]) / CONTROLLED for name in CONTROLS}

@@ -68,9 +68,9 @@ def test_two_labs_with_pools_agree_and_are_accurate(world, alarm, request, recor
 @pytest.mark.mutant
 @pytest.mark.parametrize("mutant", ["order", "sizes", pytest.param("threshold", marks=pytest.mark.slow)])
 def test_the_same_test_on_pools_catches_mutants(mutant, alarm, request):
-    """A private order, a private threshold, and all labs' last samples divided by ten million."""
+    """A private order, a private threshold, and all labs' last samples divided by a million."""
     D, task, nu, made = on_pools("nu = epsilon")
-    learner = ReplicA2(scaled(made, "final_scale", Fraction(1, 10**7)) if mutant == "sizes" else made)
+    learner = ReplicA2(scaled(made, "k_final", Fraction(1, 10**6)) if mutant == "sizes" else made)
     private = None if mutant == "sizes" else mutant
     assert_broken(learner, D, task, PAIRS, alarm, request.node.name, private, nu, **COUNTED)
 

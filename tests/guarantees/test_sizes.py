@@ -2,8 +2,7 @@
 
 By which factor sizes are safe is measured by benchmarks/safety.py; here the same worlds, at the plan's own sizes and divided.
 The division is the first half decade at which the share of pairs that differ was measured above what the test is built to
-find (.177). E[J] passes ρ = .1 at most one half decade earlier, but three for RepliCAL's tight plan, whose share wanders
-between .12 and .17 from 10^3 to 10^4: there a test of so many pairs may decide either way.
+find (.177). E[J] passes ρ = .1 there or one half decade earlier.
 """
 
 from itertools import count
@@ -20,10 +19,10 @@ TASK = {"epsilon": 0.05, "delta": 0.05, "rho": 0.1}
 REALIZABLE, AGNOSTIC = (10_000, 0.0, {"theta": 2.0}), (1000, 0.05, {"theta": 2.0, "nu": 0.05})
 # Learner, hypotheses, noise, what its plan needs, name of the plan, exponent of the division.
 CASES = {
-    "replical tight": ("replical", *REALIZABLE, "tight", 4.5),
+    "replical tight": ("replical", *REALIZABLE, "tight", 3),
     "replical paper": ("replical", *REALIZABLE, "paper", 14.5),
-    "passive tight": ("replicable-erm", 1000, 0.0, {"nu": 0.0}, "tight", 4),
-    "passive agnostic tight": ("replicable-erm", 1000, 0.05, {"nu": 0.05}, "tight", 5.5),
+    "passive tight": ("replicable-erm", 1000, 0.0, {"nu": 0.0}, "tight", 3.5),
+    "passive agnostic tight": ("replicable-erm", 1000, 0.05, {"nu": 0.05}, "tight", 4.5),
     "replica2 tight": ("replica2", *AGNOSTIC, "tight", 2.5),
     "replica2 paper": ("replica2", *AGNOSTIC, "paper", 14.5),
 }

@@ -18,7 +18,7 @@ from http.client import HTTPException
 from unittest import mock
 
 from replical.cli import main
-from support import forked
+from support import forked, label_studio_server
 from support.annotators import Annotator
 from support.label_studio import Project
 from support.miniature import DRIVER
@@ -32,6 +32,15 @@ try:
 except BadJournal as error:
     print(error)
     sys.exit(2)
+"""
+# A run that looks at its server without rest.
+LIVE = f"""
+import os, sys
+from replical.cli import main
+from replical.lab.sessions import label_studio
+label_studio._LOOK = 0.01
+os.environ[label_studio.KEY] = {label_studio_server.KEY!r}
+sys.exit(main(sys.argv[1:]))
 """
 PATIENCE = 120.0  # seconds until a process that neither answers nor ends counts as hanging
 
@@ -82,6 +91,12 @@ class Lab:
         self.answers = sorted(recorded(straight))
         self.acknowledged = set()
         self.cookies = {}  # of the browser of whoever labels at the page
+        self.serving, self.served = contextlib.ExitStack(), None  # a Label Studio server
+
+    def end(self):
+        """Nothing is served any more."""
+        self.serving.close()
+        self.served = None
 
     def words_in(self, folder):
         """Arguments of a run whose journal and certificate are in another folder."""
@@ -98,6 +113,7 @@ class Lab:
             shutil.rmtree(each) if each.is_dir() else each.unlink()
         shutil.copy(self._begun, self.path)
         self.acknowledged, self.cookies = set(), {}
+        self.end()
         return self
 
     def rows(self):
@@ -249,6 +265,24 @@ def _start_label_studio(lab):
     return [start("-m", "replical", *words)]
 
 
+def _start_live(lab):
+    """The server outlives every kill; a run that begins anew has a new one."""
+    if lab.served is None:
+        lab.served = lab.serving.enter_context(label_studio_server.serving())
+        lab.serving.enter_context(label_studio_server.people(lab.served, lambda project, task: project.annotate(
+            task, str(lab.truth[task["data"]["item"]]))))  # fmt: skip
+    words = [*lab.words, "--ask", "label-studio", "--page", f"url={lab.served.url}"]
+    return [start("-c", LIVE, *words)]
+
+
+def _live(lab, processes, said):
+    """What is seen in the journal must stay, and no task is there twice."""
+    yield from _from_column(lab, processes, said)
+    items = [task["data"]["item"] for project in lab.served.projects.values() for task in project.tasks]
+    assert len(lab.served.projects) <= 1
+    assert len(items) == len(set(items)), "a task was created twice"
+
+
 def url_of(process, said):
     """The address of the page that a process serves, once it says so; None if it ends before."""
     for line in process.stdout:
@@ -297,6 +331,7 @@ WAYS = {
         Way("labels from a column", lambda lab: [start("-m", "replical", *lab.words, *lab.column)], _from_column),
         Way("by file", _start_by_file, _by_file),
         Way("Label Studio", _start_label_studio, _by_file),
+        Way("Label Studio, live", _start_live, _live),
         Way("page", _alone("--ask", "page", "--page", "port=0"), _at_page),
         Way("page beside the run", _start_beside, _at_page),
     )

@@ -41,10 +41,10 @@ class Server:
         return number
 
     def tasks(self, number=1):
-        """Tasks of a project that nobody has annotated."""
+        """Tasks of a project that Label Studio would hand out: not enough people have annotated them."""
         with self.lock:
             project = self.projects.get(number)
-            return [] if project is None else [task for task in project.tasks if not task["annotations"]]
+            return [] if project is None else [task for task in project.tasks if _people(task) < task.get("overlap", 1)]
 
     def handle(self, method, path, query, key, body):
         """Status and answer."""
@@ -62,6 +62,11 @@ class Server:
             return 200, {"count": len(found), "next": more, "results": found[(page - 1) * size : page * size]}
         if path == "/api/projects" and method == "POST":
             return 201, self.made[self.add(**body)]
+        if method == "PATCH":
+            task = int(path.split("/")[3])
+            (found,) = [each for project in self.projects.values() for each in project.tasks if each["id"] == task]
+            found |= body
+            return 200, found
         number = body["project"] if path == "/api/tasks/" else int(path.split("/")[3])
         if number not in self.projects:
             return 404, {"detail": "No Project matches the given query."}
@@ -71,12 +76,18 @@ class Server:
         if path == "/api/tasks/" and method == "POST":
             if missing := project.missing(body["data"]):
                 return 400, {"detail": "Validation error", "validation_errors": {"data": [f'"{missing}" is expected']}}
-            return 201, project.add(body["data"]) | {"project": number}
+            made = project.add(body["data"])
+            made["overlap"] = body.get("overlap", 1)  # whatever maximum_annotations of the project says
+            return 201, made
         assert (method, path) == ("GET", f"/api/projects/{number}/export")
         assert query["exportType"] == ["JSON"]
         assert query["download_all_tasks"] == ["true"]
         wanted = set(map(int, query.get("ids[]", ())))
         return 200, [task for task in project.as_json() if not wanted or task["id"] in wanted]
+
+
+def _people(task):
+    return len({str(each["completed_by"]) for each in task["annotations"]})
 
 
 def _handler(server):
@@ -103,7 +114,7 @@ def _handler(server):
             self.end_headers()
             self.wfile.write(text)
 
-        do_GET = do_POST = _do  # noqa: N815 - as http.server calls them
+        do_GET = do_POST = do_PATCH = _do  # noqa: N815 - as http.server calls them
 
         def log_message(self, *_):
             """Nothing."""

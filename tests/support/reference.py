@@ -241,10 +241,8 @@ def replica2(codes, order, truth, stop, rounds_most, k, loop_offset, nu_bar, fin
     return first(seed, alive), world.asked, alive
 
 
-def replica2_on_a_pool(
-    codes, order, truth, measuring, stop, rounds_most, k, theta, nu_bar, epsilon, scale, own_final, u, seed
-):
-    """ReplicA² that scans: M is `own_final`, or `scale` times the measured mass or ε; `u` is the excess allowed."""
+def replica2_on_a_pool(codes, order, truth, measuring, stop, rounds_most, k, theta, nu_bar, M, u, seed):
+    """ReplicA² that scans; `u` is the excess allowed on the last M items."""
     measured, fresh = order[len(order) - measuring :], iter(order[: len(order) - measuring])
     alive, rounds, asked = list(range(len(codes))), 0, []
 
@@ -263,7 +261,6 @@ def replica2_on_a_pool(
         asked, rounds = asked + batch, rounds + 1
         if not alive:
             return None, asked, alive
-    M = own_final or math.ceil(scale * max(mass(), epsilon))
     disputed, last = dis(codes, alive), [next(fresh) for _ in range(M)]
     wrong = {h: sum(codes[h][x] != truth[x] for x in last) for h in alive}  # on all items: outside DIS(V) alike
     alive = [h for h in alive if Fraction(wrong[h] - min(wrong.values()), M) <= u]

@@ -505,7 +505,7 @@ def replica2_boosted(
 
 @_bound("passive replicable, tight", "realizable", replicable=True, source="ours")
 def replicable_passive_tight(n: int, epsilon: float, delta: float, rho: float, *, constant: float = 1.0) -> float:
-    """The passive replicable learner, realizable, by the rank lemma [ours]: (log³|C|/ρ² + log(|C|/δ)) / ε.
+    """The passive replicable learner, realizable, by the rank lemma [ours]: (log²|C|/ρ² + log(|C|/δ)) / ε.
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside eq. repl_complexity.
 
@@ -529,14 +529,14 @@ def replicable_passive_tight(n: int, epsilon: float, delta: float, rho: float, *
     Examples
     --------
     >>> f"{replicable_passive_tight(1000, epsilon=.01, delta=.05, rho=.1):.3g}"
-    '3.3e+06'
+    '4.78e+05'
     """
-    return constant * (_log(n) ** 3 / rho**2 + _log(n, delta)) / epsilon
+    return constant * (_log(n) ** 2 / rho**2 + _log(n, delta)) / epsilon
 
 
 @_bound("RepliCAL, tight", "realizable", replicable=True, active=True, source="ours")
 def replical_tight(n: int, epsilon: float, delta: float, rho: float, theta: float, *, constant: float = 1.0) -> float:
-    """RepliCAL by the rank lemma [ours]: Θ log(1/ε) log(|C| log(1/ε)/min(δ, ρ)) + Θ log³|C|/ρ².
+    """RepliCAL by the rank lemma [ours]: Θ log(1/ε) log(|C| log(1/ε)/min(δ, ρ)) + Θ log²|C|/ρ².
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside Theorem 1. The first term is the loop;
     the second, free of ε, is the part of the last sample that lies in DIS(V).
@@ -561,24 +561,25 @@ def replical_tight(n: int, epsilon: float, delta: float, rho: float, theta: floa
     Examples
     --------
     >>> f"{replical_tight(1000, epsilon=.01, delta=.05, rho=.1, theta=2):.3g}"
-    '6.6e+04'
+    '9.65e+03'
     """
     rounds = _log(1, epsilon)
-    return constant * theta * (rounds * _log(n * rounds, min(delta, rho)) + _log(n) ** 3 / rho**2)
+    return constant * theta * (rounds * _log(n * rounds, min(delta, rho)) + _log(n) ** 2 / rho**2)
 
 
 @_bound("passive replicable agnostic, tight", "agnostic", replicable=True, source="ours")
 def replicable_passive_agnostic_tight(
-    n: int, epsilon: float, delta: float, rho: float, *, constant: float = 1.0
+    n: int, epsilon: float, delta: float, rho: float, nu: float, *, constant: float = 1.0
 ) -> float:
-    """The passive replicable learner, agnostic, by the rank lemma [ours]: (log³|C|/ρ² + log(|C|/δ)) / ε².
+    """The passive replicable learner, agnostic, by the rank lemma [ours]: ν̄(log²|C|/ρ² + log(|C|/δ)) / ε².
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside eq. agnostic_passive.
 
     Parameters
     ----------
-    n, epsilon, delta, rho
-        Hypotheses; error above the best; how often it may be missed; how often two labs may differ.
+    n, epsilon, delta, rho, nu
+        Hypotheses; error above the best; how often it may be missed; how often two labs may differ; error of the best
+        hypothesis.
     constant
         What the shape is multiplied by.
 
@@ -594,10 +595,10 @@ def replicable_passive_agnostic_tight(
 
     Examples
     --------
-    >>> f"{replicable_passive_agnostic_tight(1000, epsilon=.01, delta=.05, rho=.1):.3g}"
-    '3.3e+08'
+    >>> f"{replicable_passive_agnostic_tight(1000, epsilon=.01, delta=.05, rho=.1, nu=.02):.3g}"
+    '9.56e+05'
     """
-    return constant * (_log(n) ** 3 / rho**2 + _log(n, delta)) / epsilon**2
+    return constant * max(nu, epsilon) * (_log(n) ** 2 / rho**2 + _log(n, delta)) / epsilon**2
 
 
 @_bound("ReplicA², tight", "agnostic", replicable=True, active=True, source="ours")
@@ -606,7 +607,7 @@ def replica2_tight(
 ) -> float:
     """ReplicA² by the rank lemma [ours]: the sum that follows, with B = log(1/(Θν)) and Δ = min(1, 8Θν̄).
 
-    Θ B log(|C|B/min(δ, ρ)) + (Δ/ε)² (log³|C|/ρ² + log(|C|/δ)).
+    Θ B log(|C|B/min(δ, ρ)) + (Δν̄/ε²) (log²|C|/ρ² + log(|C|/δ)).
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside Theorem 2. Δ is the mass at which the
     loop ends; from Δ = 1 on the loop never runs, and the first term only keeps this an upper bound.
@@ -632,12 +633,12 @@ def replica2_tight(
     Examples
     --------
     >>> f"{replica2_tight(1000, epsilon=.01, delta=.05, rho=.1, theta=2, nu=.02):.3g}"
-    '3.38e+07'
+    '3.06e+05'
     """
     nu_bar = max(nu, epsilon)
     rounds, mass = _log(1, theta, nu_bar), min(1.0, 8 * theta * nu_bar)
     loop = theta * rounds * _log(n * rounds, min(delta, rho))
-    return constant * (loop + (mass / epsilon) ** 2 * (_log(n) ** 3 / rho**2 + _log(n, delta)))
+    return constant * (loop + mass * nu_bar / epsilon**2 * (_log(n) ** 2 / rho**2 + _log(n, delta)))
 
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(_bounds)

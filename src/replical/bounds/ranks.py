@@ -1,19 +1,23 @@
-"""The rank lemma: how often two labs differ that cut their scores at one shared threshold.
+"""The rank lemma: how often labs differ that cut their scores at one shared threshold.
 
 Lab s keeps the hypotheses with score at most v, v uniform on [a, b] and shared, and returns the first of them in the
 shared order. Given v the labs split with probability J(v), the weighted Jaccard distance of the two sets; the integral
-of J is the failure probability exactly. Statement, proof and the bounds: docs/claims/ranks.md.
+of J is the failure probability exactly. Where scores are shares of M items on which a hypothesis is wrong, `crossing`
+over √M bounds it, for any number of labs. Statements and proofs: docs/claims/ranks.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from functools import cache
 from math import inf, log
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.prior import UNIFORM, Prior
+from replical.core.exact import decimals
 from replical.errors import ValueOutOfRange
 
 Scores = NDArray[np.float64]
@@ -137,3 +141,19 @@ def _answers(scores: Scores, points: Scores) -> NDArray[np.int64]:
     """For each threshold the place of the most preferred hypothesis with score at most it; past the last if none."""
     nearest = np.minimum.accumulate(scores)  # falls with the place
     return np.searchsorted(-nearest, -points, side="left").astype(np.int64)
+
+
+@cache
+def crossing(labs: int) -> Decimal:
+    """C_K of Lemma R, rounded up: so often, times ln n/√(GM), K labs split because scores cross the threshold.
+
+    >>> [str(crossing(labs)) for labs in (2, 3, 5, 10)]
+    ['5.52', '7.33', '10.71', '18.55']
+    """
+    with decimals():
+        return min(_crossing(labs, Decimal(j) / 100) for j in range(1, 101)).quantize(Decimal("0.01"), ROUND_CEILING)
+
+
+def _crossing(K: int, a: Decimal) -> Decimal:
+    """For any λ > 0, here called a: expelled, thresholds before which the class grows fast, and intruders elsewhere."""
+    return Decimal(K) / 2 + 1 / a + K / a * ((a * a).exp() + a / Decimal(2).sqrt() - 1)

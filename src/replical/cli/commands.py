@@ -29,7 +29,7 @@ COMMANDS = {
     "board": ("board:board_command", "A leaderboard of a labelled table: who is proven to be first?"),
     "journal": ("", "What a lab's journal holds, and corrections to it."),
     "lab": ("", "Confirm a published answer; sign; release one private answer."),
-    "paper": ("", "The paper's theorems, RepliCAL, ReplicA2 and others: audits, studies."),
+    "paper": ("", "The paper: theorems, RepliCAL, ReplicA2, audits, studies."),
     "data": ("", "Tables: order models, import logs, apply a rule."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
 }
@@ -37,6 +37,7 @@ GROUPS = {
     "journal": {
         "show": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
         "export": ("journal:export_command", "The events of a journal as CSV."),
+        "backup": ("journal:backup_command", "A copy of a journal, also while it is in use."),
         "correct": ("journal:correct_command", "Record another label for an item."),
     },
     "lab": {

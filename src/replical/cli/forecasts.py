@@ -288,6 +288,7 @@ class Outlook:
     ) -> None:
         self._session, self._tell, self._next = session, tell, FIRST
         self._whole = None if expected is None else expected + session.error_labels  # about how many it will be in all
+        self._within: float | None = None  # as close to the best the first of a public order is proven to be
         self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
         self._at = 0
 
@@ -304,15 +305,28 @@ class Outlook:
         """What is known at this moment, in a line; empty where nothing is."""
         session, course = self._session, self._session.course
         standing = course.standing
-        if standing is None or standing.rest is None or course.query is None:
+        if standing is None or course.query is None:
             return ""
-        self._span, self._at = standing.rest.span("labels", to_proof=False), course.judged - course.query.judgements
-        self._whole = self._at + self._span.median
-        words = f"{count(self._at, 'label')}; {self._span.of('left', 'left')}"
-        if standing.first is not None and standing.tolerance is not None and standing.tolerance < 1:
-            first = session.protocol.recipe.describe(standing.first)
-            words += f"; proven so far: {first} is within {at_most(standing.tolerance)} of the best"
-        return words
+        rest, first, self._at = standing.rest, standing.first, course.judged - course.query.judgements
+        self._span = None if rest is None else rest.span("labels", to_proof=False)
+        if self._span is not None:
+            self._whole = self._at + self._span.median
+        elif session.budget is not None:  # labels that are left sharpen the tolerance
+            self._whole = None
+        words = [count(self._at, "label"), "" if self._span is None else self._span.of("left", "left")]
+        known = not standing.behind and standing.tolerance is not None and standing.tolerance < 1
+        self._within = standing.tolerance if known else None
+        name = "" if first is None else session.protocol.recipe.describe(first)
+        if first is not None and standing.behind:
+            words.append(f"{name}, the first of the public order, is clearly behind")
+        elif self.within is not None:
+            words.append(f"proven so far: {name} is within {self.within} of the best")
+        return "; ".join(filter(None, words)) if any(words[1:]) else ""
+
+    @property
+    def within(self) -> str | None:
+        """As close to the best the first of a public order is proven to be; None if nothing is known."""
+        return None if self._within is None else at_most(self._within)
 
     @property
     def about(self) -> int | None:

@@ -98,6 +98,11 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
     """The lab's items, none of which is in the public table; how far the reading is."""
     with reading(pool) as update:
         items = run.read_items(protocol, pool, id_column=id_column, public=public, progress=update)
+    if public is None and protocol.public is not None:
+        warn(
+            "no item of the public table that the protocol was made with may be in this pool, and nobody has looked: give "
+            "--public TABLE"
+        )
     if protocol.recipe.group is None:
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(
@@ -180,6 +185,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
     )
     while session.open:
+        session.journal.checkpoint()  # a person takes longer
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
         notes.print(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}", markup=False)
@@ -271,6 +277,7 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             answered = time.monotonic()
         time.sleep(_LOOK)
         session.refresh()
+        session.journal.checkpoint()
         if outlook is not None:
             outlook.look()
 

@@ -190,11 +190,12 @@ def by_columns(by: str, recipe: Recipe, *, descending: bool) -> OrderFile:
         who, what, numbers = content.header.index("candidate"), content.header.index(column), dict[str, float]()
         for row, line in zip(content.rows, content.lines, strict=True):
             if row[who] in numbers:
-                raise BadTable(f"{file}, line {line}: {row[who]!r} stands in it twice")
+                raise BadTable(f"{file}, line {line}: {row[who]!r} stands in it twice: leave one row out")
             try:
                 numbers[row[who]] = float(row[what])
             except ValueError as error:
-                raise BadTable(f"{file}, line {line}: the {column} {row[what]!r} is not a number") from error
+                wrong = f"the {column} {row[what]!r} is no number: every candidate needs one"
+                raise BadTable(f"{file}, line {line}: {wrong}") from error
         columns.append((column, numbers))
     return order_by(recipe, columns, descending=descending, name=file.name)
 

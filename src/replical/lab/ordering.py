@@ -205,7 +205,9 @@ class OrderFile:
         """The order by number; refused where it is of other candidates."""
         numbers = {recipe.C.describe(h): h for h in range(len(recipe.C))}
         if unknown := [each for each in self.order if each not in numbers]:
-            raise BadTable(f"{name} orders {unknown[0]!r}, which is none of the candidates")
+            raise BadTable(
+                f"{name} orders {unknown[0]!r}, which is none of the candidates: make the order for these candidates"
+            )
         if twice := [each for each, often in Counter(self.order).items() if often > 1]:
             raise BadTable(f"{name} lists {twice[0]!r} twice: every candidate has one place")
         if missing := sorted(set(numbers) - set(self.order)):
@@ -236,9 +238,12 @@ def order_by(
     """The order by public numbers, the smallest first; the second column parts those with the same first, and so on."""
     for column, numbers in columns:
         if missing := next((each for each in _names(recipe) if each not in numbers), None):
-            raise BadTable(f"{name} has no {column} for the candidate {missing!r}")
+            raise BadTable(f"{name} has no {column} for the candidate {missing!r}: add a row for it")
         if unknown := next((each for each in numbers if each not in set(_names(recipe))), None):
-            raise BadTable(f"{name} has a {column} for {unknown!r}, which is none of the candidates")
+            raise BadTable(
+                f"{name} has a {column} for {unknown!r}, which is none of the candidates: leave its row out, or write its "
+                "name as the table does"
+            )
         if wrong := next((each for each, number in numbers.items() if not np.isfinite(number)), None):
             raise BadTable(f"{name}: the {column} of {wrong!r} is {numbers[wrong]:g}: every candidate needs a number")
     sign = -1.0 if descending else 1.0
@@ -251,7 +256,8 @@ def order_by(
                 f"{name}: {one!r} and {two!r} have the same {said}, and an order is strict: name a column more that parts "
                 f"them, {said},COLUMN"
             )
-    return OrderFile(made=f"{name}:{','.join(column for column, _ in columns)}", order=tuple(order))
+    made = f"{name}:{','.join(column for column, _ in columns)}"
+    return OrderFile(made=f"{made}, the largest first" if descending else made, order=tuple(order))
 
 
 def _names(recipe: Recipe) -> list[str]:

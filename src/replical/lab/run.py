@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, Protocol, cast, runtime_checkable
 
 from replical.classes.base import Label
-from replical.errors import BadKey, BadLabel, BadTable, BadUsage, ReplicalError
+from replical.errors import BadKey, BadLabel, BadUsage, ReplicalError
 from replical.lab import protocol as protocols
 from replical.lab.certificate.envelope import check_envelope
 from replical.lab.certificate.file import certify, read, write, write_enveloped
-from replical.lab.columns import name_of
-from replical.lab.journal.binding import beacon_value, commitment
+from replical.lab.journal.binding import beacon_value, check_own, commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool, Progress
@@ -256,10 +255,7 @@ def read_items(
 ) -> LabPool:
     """The lab's items, none of which is in the public table."""
     items = read_pool(source, protocol.recipe, id_column=id_column, progress=progress)
-    if items.fingerprint == protocol.public:
-        raise BadTable(
-            f"{name_of(source)} is the public table that the protocol's order was made from: bring items of this lab's own"
-        )
+    check_own(protocol, items)
     if public is not None:
         from replical.lab.public import check_apart, check_features
 

@@ -42,8 +42,8 @@ class Bounds:
     ours: tuple[str | None, str | None] = (None, None)
 
 
-_LABELS = "(ln n)^3/(epsilon rho^2)"
-_NOISY_LABELS = "(ln n)^3/(epsilon^2 rho^2)"  # excess errors are known to ε only with 1/ε² labels
+_LABELS = "(ln n)^2/(epsilon rho^2)"
+_NOISY_LABELS = "nu (ln n)^2/(epsilon^2 rho^2)"  # excess errors vary with ν, and are known to ε with ν/ε² labels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,7 +281,7 @@ _REPLICAL = Record(
     options=_SIZES,
     paper_options=frozenset({"T"}),
     parent="cal-rounds",
-    grows_with=("(ln n)^3/(rho^2)", "(ln n)^3/(rho^2)"),  # ε cancels: the last sample is asked in DIS(V) only
+    grows_with=("(ln n)^2/(rho^2)", "(ln n)^2/(rho^2)"),  # ε cancels: the last sample is asked in DIS(V) only
     bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
     instead="handicap",
     colour="#D55E00",

@@ -95,3 +95,4 @@ class Standing(NamedTuple):
     rest: Outcomes | None  # how it may go on; None where one is left
     first: int | None  # of a public order; None without one
     tolerance: float | None  # within so much of the best it is proven to be
+    behind: bool  # is there none, or has it left the survivors?

@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 from replical.classes.base import Codes, HypothesisClass
 from replical.classes.table import PackedRows
 from replical.core.randomness import PrivateRandomness, SharedRandomness
-from replical.core.text import count, plural
+from replical.core.text import at_most, count, plural
 from replical.errors import UncertifiedWarning
 from replical.learners.base import Learner, learn
 from replical.learners.catalogue import find, standard_learner
@@ -134,8 +134,12 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             helps = helps.replace("public rows (public=..), ", "")
         if more := getattr(self.result_.proof, "more", ""):  # an estimate
             helps = helps.replace("more items", more).replace("more labels", more)
+        proven = ""
+        if self.tolerance_ is not None and self.tolerance_ < 1:
+            most = at_most(self.tolerance_)
+            proven = f" Proven all the same: the first on the public rows errs at most {most} more than the best."
         warnings.warn(
-            f"not certified: {why}, so another lab may well have another answer. What would help: {helps}.",
+            f"not certified: {why}, so another lab may well have another answer.{proven} What would help: {helps}.",
             UncertifiedWarning,
             stacklevel=3,
         )

@@ -15,7 +15,8 @@ from support.miniature import DRIVER
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 KILLS = {"Python session": 150, "labels from a column": 70, "terminal": 70, "page": 70, "page beside the run": 50,
-         "by file": 70, "Label Studio": 50}  # fmt: skip
+         "by file": 70, "Label Studio": 50,
+         "Label Studio, live": 50}  # fmt: skip
 
 
 def test_a_few_kills(lab_of):
@@ -60,6 +61,7 @@ def test_every_way_to_label(name, lab_of, counted):
     lab = lab_of(batch=12 if name in ("by file", "Label Studio") else 3)
     kills = scaled(KILLS[name], 3)
     halfway = kill_again_and_again(WAYS[name], lab, kills, random.Random(name), counts)
+    lab.end()
     assert counts.faults == {}
     assert halfway >= kills // 3  # many kills met a run at work
 

@@ -112,23 +112,22 @@ def test_replica2(world):
 
 @pytest.mark.claim("replica2")
 @settings(max_examples=40)
-@given(worlds, st.sampled_from([0.001, 0.02, 0.1]), st.sampled_from([None, 40]))
-def test_replica2_on_a_pool(world, nu, own_final):
+@given(worlds, st.sampled_from([0.001, 0.02, 0.1]), st.sampled_from([40, 200]))
+def test_replica2_on_a_pool(world, nu, M):
     """The numbers of a plan, cut down to fit a pool of 1,500: no round where 8Θν̄ is 1 or more, otherwise up to two."""
     C, number, seed = world
     pool, labels, codes, order, truth = lab(C, number, 1_500, noise=0.02)
-    made = plan("replica2", C, epsilon=0.01, delta=0.2, rho=0.3, theta=1.5, nu=nu, pool="finite", k_final=own_final)
-    for name, value in (("measuring", 300), ("k_loop", 6), ("final_scale", 1100)):
+    made = plan("replica2", C, epsilon=0.01, delta=0.2, rho=0.3, theta=1.5, nu=nu, pool="finite", k_final=M)
+    for name, value in (("measuring", 300), ("k_loop", 6)):
         made = scaled(made, name, Fraction(value) / made[name])
-    epsilon, nu_bar, theta = Fraction(1, 100), max(Fraction(str(nu)), Fraction(1, 100)), Fraction(3, 2)
+    nu_bar, theta = max(Fraction(str(nu)), Fraction(1, 100)), Fraction(3, 2)
     stop, halvings = min(Fraction(1), 8 * theta * nu_bar), 1
     while 2**halvings * stop < Fraction(105, 100):
         halvings += 1
     try:
         expected = reference.replica2_on_a_pool(
-            codes, order, truth, 300, stop, halvings, 6, theta, nu_bar, epsilon, 1100, own_final,
-            2 * epsilon / 3 * uniform(seed), seed,
-        )  # fmt: skip
+            codes, order, truth, 300, stop, halvings, 6, theta, nu_bar, M, Fraction(2, 300) * uniform(seed), seed
+        )
     except StopIteration:
         return  # the reference ran out of items
     if expected[2]:

@@ -42,10 +42,10 @@ AT_REFERENCE = {
     + 16 * (LN1000 + LN20),
     "replica2_boosted": 400 * LN10**3 * (LN25**5 + 4 * LN25**4) * LN1000**2 * LNLN25
     + 400 * LN10**3 * (LN25 * (LN1000 + LNLN25 + LN10 + LN20) + 4 * (LN1000 + LN10 + LN20)),
-    "replicable_passive_tight": 1e4 * LN1000**3 + 100 * (LN1000 + LN20),
-    "replical_tight": 200 * LN1000**3 + 2 * LN100 * (LN1000 + LNLN100 + LN20),
-    "replicable_passive_agnostic_tight": 1e6 * LN1000**3 + 1e4 * (LN1000 + LN20),
-    "replica2_tight": 2 * LN25 * (LN1000 + LNLN25 + LN20) + 32**2 * (100 * LN1000**3 + LN1000 + LN20),
+    "replicable_passive_tight": 1e4 * LN1000**2 + 100 * (LN1000 + LN20),
+    "replical_tight": 200 * LN1000**2 + 2 * LN100 * (LN1000 + LNLN100 + LN20),
+    "replicable_passive_agnostic_tight": 2e4 * LN1000**2 + 200 * (LN1000 + LN20),
+    "replica2_tight": 2 * LN25 * (LN1000 + LNLN25 + LN20) + 64 * (100 * LN1000**2 + LN1000 + LN20),
 }
 
 # In units of b = ln 2: log n = 20b, log 1/ε = 10b, log 1/δ = 3b, log 1/ρ = 6b, log 1/(Θν) = 7b - ln 5, ν²/ε² = 64.
@@ -66,10 +66,10 @@ AT_BINARY = {
     * b**3
     * 2**12
     * (400 * b**2 * (B**5 + 64 * B**4) * log(B) + B * (29 * b + log(B)) + 1856 * b),
-    "replicable_passive_tight": 8000 * b**3 * 2**22 + 23 * b * 2**10,
-    "replical_tight": 50 * b * (26 * b + R) + 40000 * b**3 * 2**12,
-    "replicable_passive_agnostic_tight": 8000 * b**3 * 2**32 + 23 * b * 2**20,
-    "replica2_tight": 5 * B * (26 * b + log(B)) + 320**2 * (8000 * b**3 * 2**12 + 23 * b),
+    "replicable_passive_tight": 400 * b**2 * 2**22 + 23 * b * 2**10,
+    "replical_tight": 50 * b * (26 * b + R) + 2000 * b**2 * 2**12,
+    "replicable_passive_agnostic_tight": 400 * b**2 * 2**25 + 23 * b * 2**13,
+    "replica2_tight": 5 * B * (26 * b + log(B)) + 2560 * (400 * b**2 * 2**12 + 23 * b),
 }
 
 # Where accuracy costs as much as replicability, some logarithms are below 1 and ν is below ε: log n = 4b, log 1/ε = 3b,
@@ -87,10 +87,10 @@ AT_ACCURATE = {
     "replicable_passive_agnostic": 64 * 1280 * b**3 + 64 * 904 * b,
     "replica2": 16384 * b**6 * (2 * b + 0.25) * (2 * b + log(b)) + 8 * b * (904 * b + R2) + 904 * b,
     "replica2_boosted": 4096 * b**6 * (2 * b + 0.25) + 32 * b * (905 * b + R2) + 4 * 905 * b,
-    "replicable_passive_tight": 2048 * b**3 + 7232 * b,
-    "replical_tight": 6 * b * (904 * b + R3) + 512 * b**3,
-    "replicable_passive_agnostic_tight": 16384 * b**3 + 64 * 904 * b,
-    "replica2_tight": 4 * b * (904 * b + R2) + 16384 * b**3 + 64 * 904 * b,
+    "replicable_passive_tight": 512 * b**2 + 7232 * b,
+    "replical_tight": 6 * b * (904 * b + R3) + 128 * b**2,
+    "replicable_passive_agnostic_tight": 512 * b**2 + 8 * 904 * b,
+    "replica2_tight": 4 * b * (904 * b + R2) + 512 * b**2 + 8 * 904 * b,
 }
 
 
@@ -115,7 +115,10 @@ def test_every_bound_is_listed_and_says_what_it_is():
         assert listed.labels is getattr(complexity, name)
         assert listed.replicable == ("rho" in listed.needs)
         assert listed.active == ("theta" in listed.needs)
-        assert ("nu" in listed.needs) == (listed.active and listed.setting == "agnostic")
+        tight = (
+            listed.source == "ours"
+        )  # the passive learner's excess errors vary with ν too, and only ours count on it
+        assert ("nu" in listed.needs) == ((listed.active or tight) and listed.setting == "agnostic")
         text = " ".join(inspect.getdoc(listed.labels).split())
         assert "Shape only" in text
         assert ("Not in the paper" in text) == (listed.source == "ours")

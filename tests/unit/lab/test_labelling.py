@@ -143,7 +143,7 @@ def test_progress_says_nothing_that_would_bias(desk):
         item = desk.next("ann")
         desk.answer("ann", item, truth(item))
     told = desk.progress()
-    assert set(told) == {"labels", "open", "ended", "left", "about", "agreement"}
+    assert set(told) == {"labels", "open", "ended", "left", "about", "within", "agreement"}
     assert told["labels"] == 8
     assert told["about"] is None  # nobody has estimated it
 

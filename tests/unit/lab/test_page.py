@@ -189,7 +189,7 @@ def test_how_often_people_agree_is_told_at_the_end(world):
     app = application(desk, content)
     people = [Person(app, name) for name in ("ann", "bob")]
     told = json.loads(people[0].post("/api/next")[2])
-    assert set(told["progress"]) == {"labels", "open", "ended", "left", "about"}
+    assert set(told["progress"]) == {"labels", "open", "ended", "left", "about", "within"}
     item = told["item"]["id"]
     for person in people:
         text = person.post("/api/answer", item=item, label="yes")[2]

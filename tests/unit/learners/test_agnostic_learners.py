@@ -1,7 +1,5 @@
 """A², ReplicA² and what they say of their own conditions."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -71,7 +69,7 @@ C50, TASK = Thresholds(50), {"epsilon": 0.1, "delta": 0.1, "rho": 0.3, "theta": 
             "tight",
             10_000,
             PoolExhausted,
-            r"at least [\d,]{7} items and [\d,]{9} would do, 50\d\.\d times the pool of 10,000",
+            r"at least 978,375 items and 978,375 would do, 97\.8 times the pool of 10,000",
         ),
         ("finite", "tight", "exact", PlanMismatch, "make it with pool='exact'"),
         ("exact", "tight", 10_000, PlanMismatch, "make it with pool='finite'"),
@@ -84,16 +82,16 @@ def test_a_pool_that_replica2_cannot_use_is_refused_before_a_label(pool, name, s
 
 
 def test_replica2_on_a_pool_too_small_for_its_last_sample_says_how_much_is_missing():
-    made = plan("replica2", C50, **TASK, pool="finite")
+    made = plan("replica2", C50, **TASK | {"theta": 1.0}, pool="finite")
+    assert made.rounds_most == 1  # whose items the last sample lacks
     with pytest.raises(PoolExhausted, match=r"\d+ fresh items are needed, but the pool has only \d+ left"):
-        run(ReplicA2(made), Population(C50, law=[[0.5, 0.5]] * 49), made.pool_least)
+        run(ReplicA2(made), Population(C50, target=20), made.pool_least)
 
 
 def test_replica2_looks_at_the_last_items_even_where_no_measured_one_is_disputed():
     """Δ̂ = 0 does not say that Δ is: two hypotheses that differ in a cell which the measuring part has not met."""
     C = Thresholds(2)
-    made = plan("replica2", C, **TASK | {"theta": 1.0, "rho": 0.9}, pool="finite")
-    made = replace(made, own_final=3_000)
+    made = plan("replica2", C, **TASK | {"theta": 1.0, "rho": 0.9}, pool="finite", k_final=3_000)
     x = np.repeat([0, 5], [3_000, made.measuring])
     pool = Pool.in_order(C, x, np.arange(len(x)), np.arange(len(x)), predictions_of(C, x))
     result = learn(ReplicA2(made), pool, KnownLabels(C, np.ones(len(x), dtype=int)), SHARED)

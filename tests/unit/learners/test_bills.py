@@ -31,7 +31,7 @@ def test_the_reference_point():
     assert (theorem.rounds, theorem.absurd) == (7, True)
     assert theorem.labels_per_round == pytest.approx(1.5e17, rel=0.05)
     assert theorem.labels == 8 * theorem.labels_per_round
-    assert found["replical", "tight"].labels == pytest.approx(4.6e6, rel=0.01)
+    assert found["replical", "tight"].labels == pytest.approx(1.449e6, rel=0.001)
     A = 2 * (1 + log(1000))
     U = found["handicap", "tight"].unlabelled
     assert ceil(8 * (0.02 + 0.0025**2) / 0.0025**2) == U  # a gap of ε/4 in a spread of 2ε

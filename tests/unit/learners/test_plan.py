@@ -11,6 +11,7 @@ from replical import (
     Pool,
     Population,
     PredictionTable,
+    Prior,
     PrivateRandomness,
     RepliCAL,
     SharedRandomness,
@@ -60,16 +61,20 @@ def test_tight_sizes_by_formula():
     n, e, d, r, th = 100_000, 0.01, 0.05, 0.1, 2.0
     made = plan("replical", n, epsilon=e, delta=d, rho=r, theta=th)
     assert made.integer("k_loop") == pytest.approx(64 * th * log(2 * 7 * n / (r / 16)), abs=1)
-    l, l2, G = 1 + log(n), 1 + log(2 * n), e / (4 * th)
-    assert made.integer("k_final") == pytest.approx(8.67 * l**2 * l2 / (G * (0.9 * r) ** 2), rel=1e-9)
+    G = e / (4 * th)
+    assert made.integer("k_final") == pytest.approx((5.52 * log(n) / (0.9 * r)) ** 2 / G, rel=1e-9, abs=1)
+    few = plan("replical", 2, epsilon=e, delta=d, rho=0.9, theta=th)
+    assert few.integer("k_final") == pytest.approx(4 * log(400 / 0.9) / G, rel=1e-9, abs=1)
+    weighted = plan("replical", 2, epsilon=e, delta=d, rho=r, theta=th, prior=Prior.weights(Thresholds(2), [1, 999]))
+    assert weighted.integer("k_final") == pytest.approx((5.52 * log(1000) / (0.9 * r)) ** 2 / G, rel=1e-9, abs=1)
     finite = plan("replical", n, epsilon=e, delta=d, rho=r, theta=th, pool="finite")
     assert finite["G"] == made["G"] * Fraction(8, 9)
     assert finite.integer("measuring") == pytest.approx(162 * log(16 * 7 / (r / 16)) / e, abs=1)
 
 
-def test_tight_asks_millions_where_the_paper_asks_a_million_million_times_more():
+def test_tight_asks_a_million_where_the_paper_asks_a_million_million_times_more():
     labels = plan("replical", 1000, **REFERENCE).integer("k_final") * REFERENCE["epsilon"]
-    assert labels == pytest.approx(4.6e6, rel=0.01)
+    assert labels == pytest.approx(1.44e6, rel=0.01)
 
 
 @pytest.mark.parametrize(("epsilon", "rounds"), [(0.9, 1), (0.5, 2), (0.25, 3), (0.3, 2), (0.01, 7), (2.0**-20, 21)])
@@ -150,6 +155,13 @@ def test_plans_refuse_pools_they_were_not_made_for():
 # --- sizes ------------------------------------------------------------------------------------------------------------
 
 
+def noisy_items(n, e, d, r, nu):
+    """M of Lemma N."""
+    G = 2 * e / 3
+    replicable = ((7.05 * log(n) + 1.47 * log(2 * n) ** 0.5) / (0.9 * r)) ** 2
+    return (2 * max(nu, e) + 2 * G) / G**2 * max(replicable, 2.27 * log(400 * n / r), 8 * log(4 * n / d))
+
+
 def test_agnostic_sizes_by_formula():
     from math import log
 
@@ -161,18 +173,20 @@ def test_agnostic_sizes_by_formula():
     assert rounds.k == pytest.approx(128 * th**2 * log(4 * n / d), abs=1)
     assert rounds.final_size(rounds.stop_mass) == pytest.approx(18 * (0.8 / e) ** 2 * log(4 * n / d), rel=1e-6, abs=1)
     tight = plan("replica2", n, **task, rho=r)
-    l, l2 = 1 + log(n), 1 + log(2 * n)
+    last = noisy_items(n, e, d, r, nu)
     assert tight.k == pytest.approx(288 * th * log(2 * (n + 1) / (r / 16)), abs=1)
-    assert tight.final_size(tight.stop_mass) == pytest.approx(
-        18 * (0.8 / e) ** 2 * l**2 * l2 / (0.9 * r) ** 2, rel=1e-6
-    )
+    assert tight.integer("k_final") == tight.final_size(Fraction(1, 100)) == pytest.approx(last, rel=1e-9, abs=1)
+    assert plan("replicable-erm", n, epsilon=e, delta=d, rho=r, nu=nu).k == tight.integer("k_final")
+    for few, many in ((0.1, 1e-300), (1e-4, 0.1)):  # accuracy; far intruders
+        made = plan("replica2", 2, **(task | {"delta": many}), rho=1 - few)
+        assert made.integer("k_final") == pytest.approx(noisy_items(2, e, many, 1 - few, nu), rel=1e-9, abs=1)
     assert plan("replica2", n, **(task | {"epsilon": 0.02}), rho=r).k < tight.k  # ε ≤ ν̄/2: 72 in place of 288
     paper, rp = plan("replica2", n, **task, rho=r, name="paper"), r / 4
     m = 8 / rp * (1 + log(n) / log(1 + rp / 30))
     assert paper.integer("m") == pytest.approx(m, rel=1e-4)
     assert paper.k == pytest.approx(2 * (8 * th * m) ** 2 * (1 + log(2000 / rp**2)), rel=1e-3)
     assert plan("replicable-erm", n, epsilon=e, delta=d, rho=r, nu=0).k == pytest.approx(
-        17.7 * l**2 * l2 / (e * r**2), rel=1e-6
+        2 * (5.52 * log(n) / (0.99 * r)) ** 2 / e, abs=1
     )
     assert plan("erm", n, epsilon=e, delta=d, nu=nu).k == pytest.approx(2 * log(2 * n / d) / e**2, abs=1)
 
@@ -185,20 +199,15 @@ def test_replica2_on_pools_by_formula(nu, factor, N):
     n, e, d, r, th = 1000, 0.01, 0.05, 0.1, 2.0
     made = plan("replica2", n, epsilon=e, delta=d, rho=r, theta=th, nu=nu, pool="finite")
     s, f, halvings = min(1, 8 * th * max(nu, e)), r / 16, max(N, 1)
-    A = (1 + log(n)) ** 2 * (1 + log(2 * n)) / (0.9 * r) ** 2
     assert (made.rounds_most, made.integer("N")) == (N, halvings)
     assert made.k == ceil(factor * th * log(2 * halvings * (n + 1) / f))
-    assert made.measuring == ceil(max(50 / e, 882 / s) * log(16 * (halvings + 1) / f))
-    for measured in (Fraction(0), Fraction(1, 200), Fraction(1, 5), Fraction(1)):
-        assert made.final_size(measured) == pytest.approx(27 * max(float(measured), e) * A / e**2, rel=1e-9, abs=1)
+    assert made.measuring == ceil(882 / s * log(16 * (halvings + 1) / f))
+    assert made.integer("k_final") == pytest.approx(noisy_items(n, e, d, r, nu), rel=1e-9, abs=1)
     assert made.loop_most(Fraction(1), 12_345, Fraction(1, 2)) == int(max(nu, e) * 12_345 + made.k / (8 * th))
-    assert (
-        made.final_most(Fraction(1, 5), Fraction(1, 2), 7)
-        == 7 + made.final_size(Fraction(1, 5)) * Fraction(1, 300) // 1
-    )
+    assert made.final_most(Fraction(1, 5), Fraction(1, 2), 7) == 7 + made.integer("k_final") * Fraction(1, 300) // 1
     rounds = 1.2 * made.k / s * sum(2.0**-r for r in range(N))
-    assert made.pool_least == made.measuring + made.final_size(Fraction(0))
-    assert made.pool_enough == pytest.approx(made.measuring + rounds + made.final_size(Fraction(s)), rel=1e-9, abs=2)
+    assert made.pool_least == made.measuring + made.integer("k_final")
+    assert made.pool_enough == pytest.approx(made.pool_least + rounds, rel=1e-9, abs=2)
 
 
 def test_betting_table_is_the_wealth_rule():

@@ -50,11 +50,11 @@ from replical.lab.certificate.unchecked import (
     unchecked_public,
     unchecked_registration,
 )
-from replical.lab.journal.binding import SCHEMA, commitment, is_beacon, question_digest, registration_digest
+from replical.lab.journal.binding import SCHEMA, check_own, commitment, is_beacon, question_digest, registration_digest
 from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_made
+from replical.lab.public import check_apart, check_made
 from replical.lab.sessions.replay import Budgets
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
@@ -88,6 +88,8 @@ def verify(
     readable = _check_alone(checks, body, protocol)
     if public is not None and readable:
         checks(MADE_IN_PUBLIC, lambda: _check_public(protocol, public))
+    if public is not None and lab is not None and readable and checks.all_hold:
+        checks("no item of the pool is in the public table", lambda: _check_public(protocol, public, lab))
     if lab is not None and readable:
         PoolChecks(body, protocol, lab).check(checks)
         level = "pool"
@@ -104,9 +106,12 @@ def verify(
     )
 
 
-def _check_public(protocol: Protocol, public: Path) -> str | None:
-    """Refused in a sentence if it is another table, or made another order or cover."""
-    check_made(protocol, public)
+def _check_public(protocol: Protocol, public: Path, lab: LabPool | None = None) -> str | None:
+    """Refused in a sentence if it is another table, made another order or cover, or has an item of the `lab`."""
+    if lab is None:
+        check_made(protocol, public)
+    else:
+        check_apart(protocol, public, lab)
     return None
 
 
@@ -271,7 +276,7 @@ class PoolChecks:
         """Everything that these items show."""
         body, protocol, lab = self.body, self.protocol, self.lab
         checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
-        checks("the pool is not the public table of the order", self._check_own)
+        checks("the pool has no item that is known to be public", self._check_own)
         if "parts" in body:
             checks("the pool consists of these parts", self._check_parts)
         checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
@@ -283,7 +288,8 @@ class PoolChecks:
             checks("disagreement at the stop is that of the survivors on the pool", self._check_stop)
 
     def _check_own(self) -> str | None:
-        return "the order was made from these very items" if self.lab.fingerprint == self.protocol.public else None
+        check_own(self.protocol, self.lab)
+        return None
 
     def _check_parts(self) -> str | None:
         known = [Part(each["items"], each["fingerprint"]) for each in self.body["parts"]]
@@ -347,5 +353,8 @@ def _check_head(events: str, head: str, journal: Journal) -> str | None:
     """The chain of a journal that goes on has the same hash there; one that was cut or written anew has not."""
     found = journal.hash_of(int(events))
     if found is None:
-        return f"the certificate tells of {events} events, and the journal has fewer: its end was cut off"
+        return (
+            f"the certificate tells of {events} events, and the journal has fewer: its end was cut "
+            "off, or the log beside it (-wal) was not copied"
+        )
     return same(head, found)

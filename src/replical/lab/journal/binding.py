@@ -30,6 +30,19 @@ BODY = ("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitmen
 LONGEST = 1000  # characters of a beacon's value; those of public beacons have 64 to 128
 
 
+def check_own(protocol: Protocol, lab: LabPool) -> None:
+    """Refuse a pool with items that are known to be public; which others are, only the public table shows."""
+    if lab.fingerprint == protocol.public:
+        raise BadTable(
+            "the pool is the public table that the protocol's order was made from: bring items of this lab's own"
+        )
+    if asked := sorted(set(protocol.preference.get("asked", ())) & set(lab.ids)):
+        raise BadTable(
+            f"the pool has the item {asked[0]!r:.60}, which was asked for the protocol's order: leave out every row of the "
+            "public table, asked or not"
+        )
+
+
 def bind(
     protocol: Protocol,
     lab: LabPool,
@@ -43,6 +56,7 @@ def bind(
             f"the pool has the fingerprint {lab.fingerprint[:23]}, and the protocol is about the table "
             f"{str(protocol.population)[:23]}: bring that table, with all its rows"
         )
+    check_own(protocol, lab)
     created = journal.created
     now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     if created is None:

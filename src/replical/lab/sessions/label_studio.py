@@ -382,6 +382,7 @@ class Project:
             raise BadUsage("votes are for labels, and each output is scored once: leave out --page votes=..")
         self._run = commitment(session.secret)[:23]
         self._tasks: dict[Question, list[int]] = {}  # what is there, by what it asks
+        self._people: dict[int, int] = {}  # whom a task is for, where that is more than a vote takes
         self._told: set[str] = set()
         self.number = self._find() if number is None else self._check(number)
         self.url = f"{server.url}/projects/{self.number}"
@@ -447,7 +448,8 @@ class Project:
             self._session.show(question.item)
         fields = self._details([question.item]).get(question.item, {})
         data = task_data(question, fields, list(fields)) | {"run": self._run}
-        made = self._server.call("POST", "/api/tasks/", _Task, {"project": self.number, "data": data})
+        task = {"project": self.number, "data": data, "overlap": self._votes}  # a project's own number would not count
+        made = self._server.call("POST", "/api/tasks/", _Task, task)
         self._tasks.setdefault(question, []).append(made.id)
 
     def _hear(self, task: _Task) -> bool:
@@ -470,7 +472,15 @@ class Project:
             else:  # the first person's answer counts; each one's last vote
                 replies[number if self._votes == 1 else reply.annotator] = reply
         heard = [self._take(question, reply) for reply in replies.values()]
+        self._break_tie(question, task.id)
         return any(heard)
+
+    def _break_tie(self, question: Question, task: int) -> None:
+        """Where enough people have voted and decided nothing, let one more."""
+        people = len(self._session.ledger.votes.get(question.item, ()))
+        if people >= self._people.get(task, self._votes) > 1 and question in questions(self._session):
+            self._server.call("PATCH", f"/api/tasks/{task}/", dict[str, Any], {"overlap": people + 1})
+            self._people[task] = people + 1
 
     def _take(self, question: Question, reply: Reply) -> bool:
         """First on the disk, then heard."""
@@ -525,7 +535,10 @@ def label_live(project: Project, session: Session, *, look: Callable[[], None], 
     pause = _LOOK
     while session.open:
         try:
-            heard, pause = project.step(), _LOOK
+            heard = project.step()
+            if pause > _LOOK:
+                note(f"{project.url} answers again.")
+            pause = _LOOK
         except Away as error:
             if pause == _LOOK:
                 note(

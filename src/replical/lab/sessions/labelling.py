@@ -195,7 +195,7 @@ class Desk:
         return self.session.ended
 
     def progress(self) -> dict[str, Any]:
-        """What a person who labels may see: counts, and about how many are left; never labels or predictions."""
+        """What a person who labels may see: counts, about how many are left, what is proven; no labels or predictions."""
         with self.lock:
             labels, most = self.session.ledger.heard, self.session.budget
             return {
@@ -204,6 +204,7 @@ class Desk:
                 "ended": self.ended,
                 "left": None if most is None else max(0, most - labels),
                 "about": None if self._outlook is None else self._outlook.about,
+                "within": None if self._outlook is None or self.ended else self._outlook.within,
                 "agreement": self.agreement(),
             }
 
@@ -218,6 +219,11 @@ class LabelEstimator(Protocol):
     @property
     def about(self) -> int | None:
         """About how many; None where nobody knows."""
+        ...
+
+    @property
+    def within(self) -> str | None:
+        """As close to the best the first of a public order is proven to be; None where nothing is known."""
         ...
 
     def look(self) -> None:

@@ -237,20 +237,16 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
     if plan.favourite is None or proof.tolerance is None:
         return ""
     first = f"{protocol.recipe.describe(plan.favourite)}, the first of the public order,"
+    level = f"confidence {confidence(proof.beta)}"
+    most = f"errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
     behind = ""
     if plan.favourite not in result.survivors.indices:
         behind = f" {first} is clearly behind: the others decide by the plain rule."
     if proof.certified and result.hypothesis == plan.favourite:
-        return (
-            f" It errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} "
-            f"(confidence {confidence(proof.beta)})."
-        )
+        return f" It {most}"
     if proof.tolerance >= 1:
         return behind or f" Of {first} nothing is proven yet."
-    return (
-        f"{behind} Proven{' too' if proof.certified else ' all the same'}: {first} errs at most "
-        f"{at_most(proof.tolerance, 4)} more than the best{plan.among} (confidence {confidence(proof.beta)})."
-    )
+    return f"{behind} Proven{' too' if proof.certified else ' all the same'}: {first} {most}"
 
 
 def _advice(proof: HandicapProof, plan: HandicapPlan) -> Iterator[str]:
@@ -271,12 +267,16 @@ def _advice(proof: HandicapProof, plan: HandicapPlan) -> Iterator[str]:
 
 def _way(proof: HandicapProof, plan: HandicapPlan) -> str:
     """What to type for more items or labels."""
-    if not proof.spent:
-        return "add rows at the end of the pool's table and type the same command again"
     assert proof.ahead is not None, "several are left"
-    most = two_figures(proof.asked + proof.ahead.play().span("labels").high)
+    items, labels = (proof.ahead.play().span(what) for what in ("items", "labels"))
+    few = items.high > proof.left  # items for what the range may take
+    rows = f"{two_figures(items.high - proof.left):,} rows" if items.known == 3 and few else "rows"
+    grow = f"add {rows} at the end of the pool's table and" if few else ""
+    most = two_figures(proof.asked + labels.high)
+    if not proof.spent:
+        return f"{grow} type the same command again"
     if proof.budget != plan.max_labels:
-        return f"type the same command with --until-budget {most}"
+        return f"{grow} type the same command with --until-budget {min(most, plan.max_labels or most)}".lstrip()
     return f"the budget is part of the protocol, so it takes a new one (init --set max_labels={most}) and other items"
 
 

@@ -103,7 +103,7 @@ class Handicap:
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             outcomes = None if (rest := ahead()) is None else rest.play(items=blocks.left, labels=plan.room(judged))
-            return Standing(rest=outcomes, first=plan.favourite, tolerance=history.tolerance())
+            return Standing(outcomes, plan.favourite, history.tolerance(), plan.favourite not in S.indices)
 
         while S.size > 1 and plan.opens(judged):
             query = next_query(blocks, S, plan, judged, labels.V)
@@ -126,7 +126,7 @@ class Handicap:
             query = next_query(blocks, T, plan, judged)
             if query is None:
                 break
-            answers = (yield replace(query, survivors=S.size)) if query.total else None
+            answers = (yield replace(query, survivors=S.size, standing=standing)) if query.total else None
             asked, judged = asked + query.total, judged + query.judgements
             history.compare(T, labels.hear(query, answers))
         ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next

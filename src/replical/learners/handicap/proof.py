@@ -78,6 +78,8 @@ class HandicapProof:
         Where outputs are compared: the values of ``plan.differences`` that are counted, 0 and those that came. None for all.
     ended
         Was a budget too little for what came next?
+    left
+        Items of the pool that nobody has looked at.
     ahead
         How the run may go on, for estimates; None where one is left, of groups, and of a table that is all.
     """
@@ -98,6 +100,7 @@ class HandicapProof:
     verdict: Verdict
     differences: tuple[int, ...] | None = None
     ended: bool = False
+    left: int = 0
     ahead: Ahead | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -359,6 +362,7 @@ def conclude(
         skipped=blocks.unlabelled,
         budget=plan.budget,
         ended=ended,
+        left=blocks.left or 0,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),

@@ -479,12 +479,10 @@ def loop_runs(task: Task) -> Condition:
     return Condition(name=LOOP_RUNS, value=float(stop), bound=1.0, held=stop < 1)
 
 
-def final_sample(
-    task: Task, scale: Decimal, formula: str, times: str = "Δ²"
-) -> tuple[tuple[Number, ...], tuple[Condition, ...]]:
+def final_sample(task: Task, scale: Decimal, formula: str) -> tuple[tuple[Number, ...], tuple[Condition, ...]]:
     """The last sample: a size that depends on Δ, or the user's own."""
     numbers = (
-        Number(name="final_scale", value=fraction(scale), source=f"the last sample is this times {times}: {formula}"),
+        Number(name="final_scale", value=fraction(scale), source=f"the last sample is this times Δ²: {formula}"),
     )
     if task.k_final is None:
         return (*numbers, Number(name="k_final", value=0, source="computed from Δ(V) at the stop")), ()

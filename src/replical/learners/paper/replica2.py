@@ -4,15 +4,15 @@ Claim: if the best hypothesis errs at most ν, then with the sizes of its plan t
 return the same hypothesis with probability at least 1-ρ, and its error is at most ν+ε with probability at least 1-δ.
 Reference: Algorithm 4, Theorem 2 (plan "paper"); docs/claims/replica2.md (all plans, line by line).
 
-On a finite pool the plan "tight" divides nothing by Δ(V). Outside DIS(V) survivors agree, so on M fresh items the errors
-made inside DIS(V) tell global errors apart, whatever Δ is; and in the loop ν̄ times the items scanned to find k disputed
-ones stands for k·ν̄/Δ. Δ itself decides only when the loop ends and how large M is, for which a rough measure on items of
-its own will do.
+The plan "tight" divides nothing by Δ(V) at the end. Outside DIS(V) survivors agree, so on M fresh items the errors made
+inside DIS(V) tell global errors apart, whatever Δ is; M is public, and the same in all labs. On a finite pool ν̄ times the
+items scanned to find k disputed ones stands for k·ν̄/Δ in the loop, so Δ decides only when that ends, for which a rough
+measure on items of its own will do.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil as ceil_of
@@ -30,7 +30,7 @@ from replical.learners.paper.a2 import (
     loop_mass,
     loop_runs,
 )
-from replical.learners.plan import Condition, Cost, Number, Setting, Task, grid_position, intervals
+from replical.learners.plan import Condition, Cost, Number, Setting, Task, grid_position, intervals, rounds_cost
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
@@ -61,7 +61,7 @@ class ReplicA2:
     >>> learner = ReplicA2(plan("replica2", C, epsilon=.05, delta=.05, rho=.1, theta=2, nu=.01))
     >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
     >>> result.labels, result.hypothesis, result.unrounded, result.V.size
-    (20138735, 305, 236, 39)
+    (10586013, 305, 236, 39)
     """
 
     plan: ReplicA2Plan
@@ -72,8 +72,8 @@ class ReplicA2:
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; threshold and order come from `shared`.
 
-        Where masses are known both are drawn from DIS(V). A finite pool is scanned, and errors count against all items
-        scanned, because outside DIS(V) survivors agree.
+        The plan "paper" draws both from DIS(V); "tight" scans for the last, and for all on a finite pool. Errors count
+        against all items scanned, because outside DIS(V) survivors agree.
 
         Returns
         -------
@@ -155,7 +155,19 @@ class PaperReplicA2Plan(ReplicA2Plan):
 
 @dataclass(frozen=True, kw_only=True)
 class TightReplicA2Plan(ReplicA2Plan):
-    """Ours: the loop cuts at the fixed offset 1/(8Θ); only the final filter looks at the shared threshold."""
+    """Ours: the loop cuts at the fixed offset 1/(8Θ); only the final filter, of M items, looks at the shared threshold."""
+
+    @property
+    def labels_most(self) -> int:
+        """N rounds, and of the M last items about the fraction at which the loop ends."""
+        mass = min(Fraction(1), self.stop_mass)
+        return self.k * self.rounds_most + ceil_of(self.final_size(mass) * mass)
+
+    def cost(self, setting: Setting) -> Cost:
+        """The rounds, and the last M items."""
+        rounds, M = self.rounds_most, self.final_size(self.stop_mass)
+        last = self.labels_most - rounds * self.k
+        return rounds_cost(rounds, self.k, self.stop_mass, last=last, looked_at=Fraction(M))
 
     def position(self, shared: SharedRandomness) -> Fraction:
         """Uniform on [0, 1)."""
@@ -165,13 +177,25 @@ class TightReplicA2Plan(ReplicA2Plan):
         """err ≤ 1/(8Θ) + ν̄/Δ whatever the shared threshold is."""
         return floor(self.k * (2 * self["loop_unit"] + self["nu_bar"] / mass))
 
+    def final_size(self, mass: Fraction) -> int:
+        """M, whatever the mass is."""
+        return self.integer("k_final")
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """Those of M fresh items that lie in DIS(V); on all others survivors agree."""
+        return scan.among(V, self.integer("k_final"))
+
+    def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
+        """(errors - fewest) / M ≤ u, in whole errors."""
+        return fewest + floor(self.integer("k_final") * self["excess_high"] * position)
+
 
 _ROUGHLY = Fraction(105, 100)  # rounds are run at masses from s/1.05 on, if Δ̂ is measured as planned
 _SLOWLY = Fraction(8, 7)  # a round scans at most so many times k/Δ items, except with probability e^(-k/112)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScanningReplicA2Plan(ReplicA2Plan):
+class ScanningReplicA2Plan(TightReplicA2Plan):
     """Ours, on a finite pool: both filters count errors on all items scanned, and ask for those in DIS(V)."""
 
     @property
@@ -180,34 +204,20 @@ class ScanningReplicA2Plan(ReplicA2Plan):
         return self.integer("measuring")
 
     @property
-    def labels_most(self) -> int:
-        """N rounds, and of the M last items about the fraction at which the loop ends."""
-        mass = min(Fraction(1), self.stop_mass)
-        return self.k * self.rounds_most + ceil_of(self.final_size(mass) * mass)
-
-    @property
     def pool_least(self) -> int:
-        """No run returns with fewer items: those set aside, and the least last sample."""
-        return self.measuring + self.final_size(Fraction(0))
+        """No run returns with fewer items: those set aside, and the last sample."""
+        return self.measuring + self.integer("k_final")
 
     @property
     def pool_enough(self) -> int:
         """Items with which runs return if Θ is right: Δ halves, so the masses of the rounds are s/1.05 times 1, 2, 4, .."""
         mass, N = min(Fraction(1), self.stop_mass), self.rounds_most
         rounds = self.k * _SLOWLY * _ROUGHLY / mass * (2 - Fraction(2, 2**N))
-        return self.measuring + ceil_of(rounds) + self.final_size(mass)
+        return self.measuring + ceil_of(rounds) + self.integer("k_final")
 
     def cost(self, setting: Setting) -> Cost:
         """The rounds and the last sample, and a pool large enough for both."""
-        rounds = self.rounds_most
-        return Cost(
-            labels=self.labels_most,
-            kind="most",
-            rounds=rounds,
-            labels_per_round=self.k,
-            labels_final=self.labels_most - rounds * self.k,
-            unlabelled=self.pool_enough,
-        )
+        return replace(super().cost(setting), unlabelled=self.pool_enough)
 
     def check(self, pool: AnyPool) -> None:
         """Refuse a known distribution, which has no items to scan, and a pool with which no run would return."""
@@ -222,25 +232,9 @@ class ScanningReplicA2Plan(ReplicA2Plan):
                 "take the learner handicap"
             )
 
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """Uniform on [0, 1)."""
-        return Fraction(shared.uniform("threshold"))
-
     def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
         """errors ≤ ν̄T + k/(8Θ), T items scanned, whatever the shared threshold and the measured mass are."""
         return floor(self["nu_bar"] * scanned + 2 * self["loop_unit"] * self.k)
-
-    def final_size(self, mass: Fraction) -> int:
-        """M for the measured mass."""
-        return ceil_of(self["final_scale"] * max(mass, self.epsilon)) if self.own_final is None else self.own_final
-
-    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
-        """Those of M fresh items that lie in DIS(V); on all others survivors agree."""
-        return scan.among(V, self.final_size(V.mass))
-
-    def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
-        """(errors - fewest) / M ≤ u, in whole errors."""
-        return fewest + floor(self.final_size(mass) * self["excess_high"] * position)
 
 
 def _in_words(items: int) -> str:
@@ -277,12 +271,12 @@ def paper(task: Task) -> PaperReplicA2Plan:
 
 
 def tight(task: Task) -> ReplicA2Plan:
-    """ReplicA² by the rank lemma: conditional samples where masses are known, scanning on a finite pool."""
+    """ReplicA² by Lemma N: rounds in DIS(V) where masses are known, scanning on a finite pool."""
     return _exact(task) if task.exact else _scanning(task)
 
 
 def _exact(task: Task) -> TightReplicA2Plan:
-    """ReplicA² by the rank lemma, where masses are known."""
+    """ReplicA² by Lemma N, where masses are known."""
     N = agnostic_rounds(task)
     failure = min(task.delta / 2, task.rho / 16)
     halved = 2 * task.epsilon <= task.nu_bar
@@ -291,16 +285,15 @@ def _exact(task: Task) -> TightReplicA2Plan:
         ceil((72 if halved else 288) * task.theta * ln(2 * N * (task.n + 1) / failure)),
         f"{72 if halved else 288}Θ ln(2N(n+1)/min(δ/2, ρ/16)): Bernstein on both sides of ν̄/Δ + 1/(8Θ)",
     )
-    final, more = final_sample(task, excess_scale(task), "the larger of 18 ln(4n/δ)/ε² and 18 l² l2/(.9ρε)²")
+    final, more = last_items(task)
     return TightReplicA2Plan(
         learner="replica2",
         name="tight",
         n=task.n,
         epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(0)), k_loop, *final),
+        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(0)), k_loop, final),
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
         exact_only="this plan takes Δ as known: make it with pool='finite'",
-        own_final=task.k_final,
     )
 
 
@@ -309,19 +302,14 @@ def _scanning(task: Task) -> ScanningReplicA2Plan:
     while Fraction(1, 2**N) > s / _ROUGHLY:
         N += 1
     failure = min(task.delta / 2, task.rho / 16)
-    measuring = ceil(max(50 / task.epsilon, 882 / decimal(s)) * ln(16 * (N + 1) / failure))
+    measuring = ceil(882 / decimal(s) * ln(16 * (N + 1) / failure))
     factor = 128 if 2 * task.epsilon <= task.nu_bar else 583
     k_loop, conditions = task.size(
         "k_loop",
         ceil(factor * task.theta * ln(2 * N * (task.n + 1) / failure)),
         f"{factor}Θ ln(2N(n+1)/min(δ/2, ρ/16)): Chernoff for the errors, and for the items scanned",
     )
-    final, more = final_sample(
-        task,
-        27 * precision(task) / task.epsilon**2,
-        "27/ε² times the larger of ln(4n/δ) and l² l2/(.9ρ)²: Bernstein and rank lemma; unlabelled items, asked in DIS(V)",
-        times="max(Δ, ε)",
-    )
+    final, more = last_items(task)
     return ScanningReplicA2Plan(
         learner="replica2",
         name="tight",
@@ -333,25 +321,29 @@ def _scanning(task: Task) -> ScanningReplicA2Plan:
             Number(
                 name="measuring",
                 value=measuring,
-                source="max(50/ε, 882/s) ln(16(N+1)/min(δ/2, ρ/16)), s = min(1, 8Θν̄): Δ to 5% at s, to a quarter from ε on",
+                source="882 ln(16(N+1)/min(δ/2, ρ/16))/s, s = min(1, 8Θν̄): Δ to 5% at s",
             ),
             k_loop,
-            *final,
+            final,
         ),
         conditions=(loop_runs(task), *conditions, *more),
-        own_final=task.k_final,
     )
 
 
-def excess_scale(task: Task) -> Decimal:
-    """Labels, divided by Δ², that know every excess error well enough."""
-    return 18 * precision(task) / task.epsilon**2
-
-
-def precision(task: Task) -> Decimal:
-    """A: what the last sample grows with, for accuracy and for the rank lemma on [0, 2ε/3]."""
-    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
-    return max(ln(4 * task.n / task.delta), l**2 * l2 / (Decimal("0.9") * task.rho) ** 2)
+def last_items(task: Task) -> tuple[Number, tuple[Condition, ...]]:
+    """M: what the last sample has to tell, in items, labelled or looked at."""
+    G = 2 * task.epsilon / 3
+    v = 2 * (task.nu_bar + G)
+    replicable = (Decimal("7.05") * ln(task.spread) + Decimal("1.47") * ln(2 * task.n).sqrt()) / (
+        Decimal("0.9") * task.rho
+    )
+    far = Decimal("2.27") * ln(400 * task.n / task.rho)
+    return task.size(
+        "k_final",
+        ceil(v / G**2 * max(replicable**2, far, 8 * ln(4 * task.n / task.delta))),
+        "v/G² times the largest of ((7.05 ln n + 1.47 √ln 2n)/(.9ρ))², 2.27 ln(400n/ρ) and 8 ln(4n/δ), G = 2ε/3, "
+        "v = 2ν̄+2G: Lemma N",
+    )
 
 
 def thresholds(task: Task, low: Fraction) -> tuple[Number, ...]:

@@ -12,11 +12,12 @@ from decimal import Decimal
 from fractions import Fraction
 from math import floor
 
+from replical.bounds.ranks import crossing
 from replical.core.exact import ceil, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan
-from replical.learners.paper.replica2 import excess_scale
-from replical.learners.plan import Number, SamplePlan, Task, grid_position, intervals
+from replical.learners.paper.replica2 import last_items
+from replical.learners.plan import Condition, Number, SamplePlan, Task, grid_position, intervals
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 
@@ -44,7 +45,7 @@ class ReplicableERM:
     >>> learner = ReplicableERM(plan("replicable-erm", C, epsilon=.05, delta=.05, rho=.1, nu=0))
     >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
     >>> result.labels, result.hypothesis, result.unrounded, result.V.size
-    (19039421, 305, 314, 29)
+    (5933920, 305, 314, 29)
     """
 
     plan: ReplicableERMPlan
@@ -103,27 +104,27 @@ def paper(task: Task) -> ReplicableERMPlan:
     if task.nu == 0:
         needed = max(8 * ln(task.n / task.delta), 16 * m**2 * L) / task.epsilon
         source = "the larger of 8 ln(n/δ)/ε (accuracy) and 16m²(1+ln(2000/ρ²))/ε (replicability)"
-        return _erm(task, "paper", needed, source, Fraction(0), Fraction(1, 2), grid)
+        return _erm(task, "paper", task.size("k_final", ceil(needed), source), Fraction(0), Fraction(1, 2), grid)
     needed = max(18 * ln(4 * task.n / task.delta), 72 * m**2 * max(L, ln(64 * task.n / task.rho))) / task.epsilon**2
     source = "the larger of 18 ln(4n/δ)/ε² and 8(3m/ε)²·max(1+ln(2000/ρ²), ln(64n/ρ))"
-    return _erm(task, "paper", needed, source, Fraction(1, 3), Fraction(2, 3), grid)
+    return _erm(task, "paper", task.size("k_final", ceil(needed), source), Fraction(1, 3), Fraction(2, 3), grid)
 
 
 def tight(task: Task) -> ReplicableERMPlan:
-    """By the rank lemma."""
-    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    """By Lemma R where labels are right, and by Lemma N where they are noisy."""
     if task.nu == 0:
-        needed = max(8 * ln(task.n / task.delta), Decimal("17.7") * l**2 * l2 / task.rho**2) / task.epsilon
-        source = "the larger of 8 ln(n/δ)/ε and 17.7 l² l2/(ερ²): rank lemma on [0, ε/2]"
-        return _erm(task, "tight", needed, source, Fraction(0), Fraction(1, 2))
-    source = "the larger of 18 ln(4n/δ)/ε² and 18 l² l2/(.9ρε)²: rank lemma on [0, 2ε/3]"
-    return _erm(task, "tight", excess_scale(task), source, Fraction(0), Fraction(2, 3))
+        replicable = 2 * (crossing(2) * ln(task.spread) / (Decimal("0.99") * task.rho)) ** 2
+        needed = max(8 * ln(task.n / task.delta), replicable, 8 * ln(200 * task.n / task.rho)) / task.epsilon
+        source = "the largest of 8 ln(n/δ)/ε, 2(5.52 ln n/(.99ρ))²/ε and 8 ln(200n/ρ)/ε: Lemma R on [0, ε/2]"
+        return _erm(task, "tight", task.size("k_final", ceil(needed), source), Fraction(0), Fraction(1, 2))
+    return _erm(task, "tight", last_items(task), Fraction(0), Fraction(2, 3))
 
 
-def _erm(
-    task: Task, name: str, needed: Decimal, source: str, low: Fraction, high: Fraction, *grid: Number
-) -> ReplicableERMPlan:
-    k, conditions = task.size("k_final", ceil(needed), source)
+Size = tuple[Number, tuple[Condition, ...]]
+
+
+def _erm(task: Task, name: str, size: Size, low: Fraction, high: Fraction, *grid: Number) -> ReplicableERMPlan:
+    k, conditions = size
     epsilon = fraction(task.epsilon)
     setting = "0: realizable" if task.nu == 0 else "above 0: agnostic, errors count above the fewest"
     numbers = (

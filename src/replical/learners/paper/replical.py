@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil as ceil_of
 from math import floor
 
+from replical.bounds.ranks import crossing
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan, stop_condition
@@ -47,7 +48,7 @@ class RepliCAL:
     >>> learner = RepliCAL(plan("replical", C, epsilon=.05, delta=.05, rho=.1, theta=2))
     >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
     >>> result.labels, result.hypothesis, result.unrounded, result.V.size
-    (4432780, 312, 291, 7)
+    (1386334, 312, 291, 7)
     """
 
     plan: RepliCALPlan
@@ -238,22 +239,22 @@ def paper(task: Task) -> PaperRepliCALPlan:
 
 
 def tight(task: Task) -> TightRepliCALPlan:
-    """RepliCAL by the rank lemma: the loop is plain, the final filter decides, and nothing is divided by Δ."""
+    """RepliCAL by Lemma R: the loop is plain, the final filter decides, and nothing is divided by Δ."""
     N, theta, n = task.measured_rounds, task.theta, task.n
     failure = min(task.delta, task.rho / 16)
     G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
-    l, l2 = 1 + ln(task.spread), 1 + ln(2 * n)
     k_loop, loop_conditions = task.size(
         "k_loop",
         ceil(64 * theta * ln(2 * N * n / failure)),
         "64Θ ln(2Nn/min(δ, ρ/16)): Chernoff at 3/(8Θ) on both sides",
     )
-    replicable = Decimal("8.67") * l**2 * l2 / (decimal(G) * (Decimal("0.9") * task.rho) ** 2)
+    replicable = (crossing(2) * ln(task.spread) / (Decimal("0.9") * task.rho)) ** 2
+    far = 4 * ln(200 * n / task.rho)
     accurate = 2 * task.epsilon * ln(n / task.delta) / (task.epsilon - decimal(G)) ** 2
     k_final, final_conditions = task.size(
         "k_final",
-        ceil(max(replicable, accurate)),
-        "M = 8.67 l² l2/(G(.9ρ)²), l = 1+ln n, l2 = 1+ln 2n: rank lemma and Bernstein; unlabelled items, asked in DIS(V)",
+        ceil(max(replicable / decimal(G), far / decimal(G), accurate)),
+        "M = (5.52 ln n/(.9ρ))²/G, at least 4 ln(200n/ρ)/G: Lemma R; unlabelled items, asked in DIS(V)",
     )
     measuring = 0 if task.exact else ceil(162 * ln(16 * N / failure) / task.epsilon)
     numbers = (

@@ -161,7 +161,8 @@ function left(now) {
 }
 
 function progress(now) {
-  byId("count").textContent = now.labels + " " + counts[now.labels === 1 ? 0 : 1] + left(now);
+  byId("count").textContent = now.labels + " " + counts[now.labels === 1 ? 0 : 1] + left(now)
+    + (now.within ? "; proven so far: the public favourite is within " + now.within + " of the best" : "");
 }
 
 function leave() {
