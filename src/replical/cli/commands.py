@@ -37,6 +37,7 @@ GROUPS = {
     "journal": {
         "show": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
         "export": ("journal:export_command", "The events of a journal as CSV."),
+        "backup": ("journal:backup_command", "A copy of a journal, also while it is in use."),
         "correct": ("journal:correct_command", "Record another label for an item."),
     },
     "lab": {

@@ -1,4 +1,4 @@
-"""``replical journal show``, ``export`` and ``correct``: is it whole, all as CSV, another label for an item."""
+"""``replical journal show``, ``export``, ``backup``, ``correct``: is it whole, as CSV, a copy, another label for an item."""
 
 from __future__ import annotations
 
@@ -58,6 +58,18 @@ def export_command(
                 export(lab_journal, file)
         except OSError as error:
             raise BadJournal(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def backup_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
+    out: Annotated[Path, typer.Option(help="the SQLite file to write; none is replaced")],
+) -> None:
+    """Copy a journal, event by event along its chain, to a file with which a run can go on."""
+    with Journal(journal, write=False) as lab_journal:
+        lab_journal.backup(out)
+    with Journal(out, write=False) as copy:
+        prose.say(f"Written: {out}, {count(copy.head.seq, 'event')}.")
+        prose.say(f"Head: {copy.head.digest}")
 
 
 def correct_command(

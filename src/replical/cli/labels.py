@@ -185,6 +185,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
     )
     while session.open:
+        session.journal.checkpoint()  # a person takes longer
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
         notes.print(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}", markup=False)
@@ -276,6 +277,7 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             answered = time.monotonic()
         time.sleep(_LOOK)
         session.refresh()
+        session.journal.checkpoint()
         if outlook is not None:
             outlook.look()
 

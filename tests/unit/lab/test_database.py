@@ -29,6 +29,7 @@ class Settings:
 
 @pytest.fixture
 def database(tmp_path):
+    (tmp_path / "a.db").touch()
     made = Database(tmp_path / "a.db")
     yield made
     made.close()

@@ -353,5 +353,8 @@ def _check_head(events: str, head: str, journal: Journal) -> str | None:
     """The chain of a journal that goes on has the same hash there; one that was cut or written anew has not."""
     found = journal.hash_of(int(events))
     if found is None:
-        return f"the certificate tells of {events} events, and the journal has fewer: its end was cut off"
+        return (
+            f"the certificate tells of {events} events, and the journal has fewer: its end was cut "
+            "off, or the log beside it (-wal) was not copied"
+        )
     return same(head, found)

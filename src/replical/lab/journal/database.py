@@ -37,10 +37,12 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from replical.core.files import trusts_sizes
 from replical.errors import BadJournal, MissingExtra
 
 _ON_DISK = {"wal": 2, "delete": 3, "truncate": 3, "persist": 3}  # SQLite's journal modes, and FULL or EXTRA for each
@@ -48,6 +50,8 @@ _LASTING = (
     "SELECT pg_catalog.set_config('synchronous_commit', CASE pg_catalog.current_setting('synchronous_commit') "
     "WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), pg_catalog.current_setting('fsync')"
 )
+_LONGEST = 2**26  # bytes of a value in a file: the first event holds a protocol
+_STEPS, _STEPS_A_BYTE = 100_000, 1_000
 # A connection that is cut is noticed within two minutes, not after hours; seconds, the last in milliseconds.
 _WATCHFUL = {
     "connect_timeout": 30,
@@ -125,8 +129,10 @@ class Database:
             options |= {"isolation_level": "READ COMMITTED", "pool_pre_ping": True}  # servers are started again
             if self._url.get_driver_name() in ("psycopg", "psycopg2"):
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
+        else:
+            options |= {"creator": self._connect} | ({} if self._write else {"poolclass": self.sql.NullPool})
         try:
-            engine = self.sql.create_engine(self._readable_url(), **options)
+            engine = self.sql.create_engine(self._url, **options)
         except ImportError as error:
             raise BadJournal(
                 f"cannot open the journal {self.where} ({error}): PostgreSQL needs a driver, install it with "
@@ -134,23 +140,53 @@ class Database:
             ) from error
         except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError) as error:
             raise BadJournal(f"cannot open the journal {self.where}: {error}") from error
+        if self.file is not None:
+            self.sql.event.listen(engine, "connect", self._harden)
         if self.file is not None and self._write:
             self.sql.event.listen(engine, "connect", self._settle)
         return engine
 
-    def _readable_url(self) -> Any:
-        """The URL, for a file that nobody can change in a way that asks for no lock and no log beside it."""
-        file = self.file
-        if self._write or file is None or not file.exists() or os.access(file.parent, os.W_OK):
-            return self._url
+    def _connect(self) -> sqlite3.Connection:
+        """To write where a file is, and make none; to read without any way to write, or to make a log."""
+        assert self.file is not None, "asked of files only"
+        file, how = self.file, "mode=rw" if self._write else "immutable=1"
         log = file.with_name(f"{file.name}-wal")
-        if log.exists() and log.stat().st_size:
+        if not self._write and log.exists() and log.stat().st_size:
+            how = "mode=ro"
+        if how == "mode=ro" and not os.access(file.parent, os.W_OK):
             raise BadJournal(
                 f"the journal {self.where} lies on a disk that cannot be written, and its last labels are still in "
                 f"{log.name} beside it: copy both to a disk that can be written, and look at them there"
             )
-        as_it_is = f"file:{quote(str(file.absolute()))}?immutable=1"
-        return self.sql.URL.create("sqlite", database=as_it_is, query={"uri": "true"})
+        return sqlite3.connect(f"file:{quote(str(file.absolute()))}?{how}", uri=True, check_same_thread=False)
+
+    def _harden(self, connection: Any, _: object) -> None:
+        """What a file of somebody else may ask for: no functions from its schema, no huge values, no long loops."""
+        connection.execute("PRAGMA trusted_schema=OFF")
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        if not self._write:
+            steps = count(1)
+            connection.set_progress_handler(lambda: next(steps) * _STEPS > self._most_steps(), _STEPS)
+
+    def _most_steps(self) -> float:
+        """Steps of SQLite's machine for a reader, by the size of file and log: each event takes some dozens."""
+        files = (self.file, self.file.with_name(f"{self.file.name}-wal")) if self.file is not None else ()
+        size = sum(each.stat().st_size for each in files if each.exists())
+        return float("inf") if trusts_sizes() else 100 * _STEPS + _STEPS_A_BYTE * size
+
+    def tables(self) -> list[str]:
+        """Names of the tables in a file; one in which reading means computing is refused."""
+        assert self.file is not None, "asked of files only"
+        with contextlib.closing(self._connect()) as plain:  # makes no log
+            self._harden(plain, None)
+            for kind, name, written in plain.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
+                computed = kind == "view" or (kind == "table" and str(written)[:14].upper() == "CREATE VIRTUAL")
+                hidden = "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden"
+                if computed or (kind == "table" and plain.execute(hidden, (name,)).fetchone()):
+                    raise BadJournal(
+                        f"{self.where} is no journal of replical: what is in {name!r:.80} is computed, not kept"
+                    )
+            return [name for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
     def _settle(self, connection: Any, _: object) -> None:
         """SQLite's settings belong to a connection, and are given before its first transaction."""

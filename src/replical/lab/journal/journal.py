@@ -29,9 +29,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from replical.classes.grading import Said
+from replical.core.files import write_whole
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
 from replical.lab.journal.database import Database, Fence, make_private
+from replical.lab.journal.presence import Presence
 
 TABLE = "replical_events"
 SCHEMA = "replical.journal/2"
@@ -99,6 +101,9 @@ class Journal:
         self._sql, self.where = self._database.sql, self._database.where
         self._fence: Fence | None = None
         self._write = write
+        self._presence: Presence | None = None
+        self._gone: BadJournal | None = None
+        self._known, self._told = Link(), list[Row]()  # the last event of this process, and all of them
         if not (write and runner) and self._database.file is not None and not self._database.file.exists():
             raise BadJournal(f"there is no journal {self.where}")
         self._events = table_of(self._sql)
@@ -116,6 +121,8 @@ class Journal:
                 self._fence.open()
             with self._database.plain_errors():
                 self._check()
+            if write and self._database.file is not None:
+                self._presence, _ = Presence(self._database.file, self._follow_anew), self._labels
         except BaseException:
             self.close()
             raise
@@ -128,6 +135,7 @@ class Journal:
 
     def close(self) -> None:
         """Let the next runner in."""
+        self._presence = None
         if self._fence is not None and self._database.file is None:
             self._fence.close()  # its connection goes back to the others, which are closed next
         if "reservations" in self.__dict__:
@@ -143,6 +151,9 @@ class Journal:
         """
         private = secrets.token_hex(32)
         self.append([Event(kind="created", detail={"schema": SCHEMA, "private": private, **detail})])
+        self.__dict__.pop("_labels", None)
+        _ = self._labels  # what is said can be told without the file then
+        self.checkpoint()
 
     @property
     def writable(self) -> bool:
@@ -152,7 +163,7 @@ class Journal:
     @property
     def lost(self) -> BadJournal | None:
         """Why this runner writes nothing more, if it has noticed that its lock is lost."""
-        return None if self._fence is None else self._fence.lost
+        return self._gone or (None if self._fence is None else self._fence.lost)
 
     @cached_property
     def reservations(self) -> reservations.SharedReservations:
@@ -210,13 +221,82 @@ class Journal:
             for event in events
         ]
         if told:
-            with self._writing() as connection:
-                lock_table(connection)
-                link = self._last(connection)
-                if last is not None and link.seq != last:
-                    return False
-                connection.execute(self._events.insert(), self._link_rows(told, link))
+            self._refuse_if_gone()
+            try:
+                with self._writing() as connection:
+                    lock_table(connection)
+                    link = self._last(connection)
+                    if last is not None and link.seq != last:
+                        return False
+                    rows = self._link_rows(told, link)
+                    connection.execute(self._events.insert(), rows)
+            except BadJournal:
+                self._refuse_if_gone()  # why it cannot be used
+                raise
+            self._told += told
+            self._known = Link(rows[-1]["seq"], rows[-1]["chain"])
+            self._refuse_if_gone()
+            if self._presence is not None and self._presence.due:
+                self.checkpoint()
         return True
+
+    def checkpoint(self) -> None:
+        """Move what the log beside an SQLite file holds into the file: who copies the file alone has it then."""
+        self._refuse_if_gone()
+        if self._presence is not None:
+            with contextlib.suppress(BadJournal), self._database.reading() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(PASSIVE)").all()
+            self._presence.settled()
+
+    def _follow_anew(self) -> None:
+        """Go along the chain as it is on the disk, up to what was written last."""
+        with Journal(str(self._database.file), write=False) as again:
+            for _ in again.news(0):
+                pass
+            if self._known.seq and again.hash_of(self._known.seq) != self._known.digest:
+                raise BadJournal(f"it does not hold event {self._known.seq}")
+
+    def _refuse_if_gone(self) -> None:
+        """Once a file of the journal is not what it was, nothing more is acknowledged; what can be saved is saved."""
+        if self._presence is None:
+            return
+        if self._gone is None and (wrong := self._presence.wrong()) is not None:
+            self._gone = BadJournal(f"{wrong}, so the run stops; {self._rescue(self._presence)}")
+        if self._gone is not None:
+            raise self._gone
+
+    def _rescue(self, presence: Presence) -> str:
+        """Save the journal, or else what this process wrote to it; what was saved where."""
+        try:
+            path = presence.rescue(".db")
+            self.backup(path)
+            return f"all that was acknowledged is saved in {path.name}: go on with it as the journal"
+        except BadJournal:
+            path = presence.rescue(".csv")
+        try:
+            make_private(path)
+            with path.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(FIELDS[1:])
+                for kind, item, label, *rest in self._told:
+                    writer.writerow([kind, item, "" if label is None else self.label(label), *rest])
+        except (BadJournal, OSError) as error:
+            return f"nothing could be saved either ({error})"
+        return f"what was said since it began is saved in {path.name}: take the journal from a backup"
+
+    def backup(self, out: Path) -> None:
+        """Write all events, going along their chain, to a new SQLite file: a journal of its own, also of a server's."""
+        if out.exists():
+            raise BadJournal(f"{out} exists: a backup replaces nothing; give another name")
+        write_whole(out, self._copy, what="the backup", refuse=BadJournal)
+
+    def _copy(self, part: Path) -> None:
+        try:
+            with Journal(part) as copy, copy._writing() as connection:
+                for row, chained in self._follow(0, None):
+                    connection.execute(copy._events.insert(), dict(zip(FIELDS, row, strict=False)) | {"chain": chained})
+        finally:
+            part.with_name(f"{part.name}.lock").unlink(missing_ok=True)
 
     def _writing(self) -> contextlib.AbstractContextManager[Any]:
         """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""
@@ -339,17 +419,23 @@ class Journal:
         file = self._database.file
         if file is None or not file.exists():
             return
-        url = self._database.engine.url
-        plain = self._sql.create_engine(url, poolclass=self._sql.NullPool)  # without a write-ahead log
-        tables = self._sql.inspect(plain).get_table_names()
+        tables = self._database.tables()
         if tables and TABLE not in tables:
             raise BadJournal(f"{self.where} is no journal of replical")
 
     def _check(self) -> None:
         """Refuse a database that is no journal, or none that this version writes."""
+        file = self._database.file
+        tables = [] if file is None else self._database.tables()  # before anything else is asked of it
         looked = self._sql.inspect(self._database.engine)
-        if TABLE not in looked.get_table_names():
-            raise BadJournal(f"{self.where} is no journal of replical")
+        tables = tables if file is not None else looked.get_table_names()
+        if TABLE not in tables:
+            log = (
+                ""
+                if tables or file is None
+                else f"; if it is a copy, its log was left behind: copy {file.name}-wal too"
+            )
+            raise BadJournal(f"{self.where} is no journal of replical{log}")
         chained = any(column["name"] == "chain" for column in looked.get_columns(TABLE))
         columns = (self._events.c.detail, self._events.c.chain if chained else self._sql.null())
         with self._database.reading() as connection:
