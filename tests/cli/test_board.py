@@ -132,3 +132,15 @@ def test_what_an_import_refuses(tmp_path, command, monkeypatch, words, told):
     assert told in " ".join(err.split())
     (tmp_path / "empty").mkdir()
     assert "holds no logs" in " ".join(command("data", "import", "empty", "--out", "pool.csv")[2].split())
+
+
+def test_an_import_warns_where_scores_say_otherwise(tmp_path, command):
+    """A right answer between words is no right answer, unless somebody says what is kept."""
+    rows = [{"item": i, "model": "m", "output": "It is 4.", "gold": "4", "score": 1} for i in range(3)]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("data", "import", str(tmp_path / "log.jsonl"), "--out", str(tmp_path / "t.csv"))
+    _, _, err = command(*words)
+    assert "Warning: of 3 outputs the log's own score says otherwise than the right answer, first in" in err
+    assert "log.jsonl, line 1: --what scores takes the scores" in err
+    assert "Warning" not in command(*words, "--answers", "number")[2]
+    assert json.loads(command(*words, "--json")[1])["against_score"] == 3

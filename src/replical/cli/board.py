@@ -12,13 +12,13 @@ import typer
 from replical.classes.table import PredictionTable
 from replical.cli.inputs import Prefer, never_over, number, read_prior, whole
 from replical.cli.labels import IdColumn
-from replical.cli.output import answer, progress, prose, reading
+from replical.cli.output import answer, progress, prose, reading, warn
 from replical.core.exact import round_down, round_up
 from replical.core.files import write_whole
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.evals.board import Board, Choice, Floats, board, choose
-from replical.evals.logs import FORMS, Form, join
+from replical.evals.logs import FORMS, Form, What, join
 from replical.evals.page import page, sentences
 
 _SHOWN = 20  # models in the terminal
@@ -222,18 +222,24 @@ def import_command(
     files = _files(logs)
     never_over({"--out": out}, {str(path): path for _, path in files})
     form: Form = answers  # type: ignore[assignment]
+    cells: What = what  # type: ignore[assignment]
     with progress("bytes") as update:
-        joined = join(files, form=form, metric=metric, task=task, progress=update)
-    columns = joined.columns("outputs" if what == "outputs" else "scores", common=common)
+        joined = join(files, what=cells, form=form, metric=metric, task=task, progress=update)
+    columns = joined.columns(common=common)
     _write(columns, out)
+    if joined.against:
+        warn(
+            f"of {count(joined.against, 'output')} the log's own score says otherwise than the right answer, first in "
+            f"{joined.first}: --what scores takes the scores, --answers another form of outputs"
+        )
     items, left_out = len(columns["id"]), len(joined.items) - len(columns["id"])
     if as_json:
-        told = {"items": items, "left_out": left_out, "models": joined.models, "labelled": "label" in columns}
-        answer({"schema": "replical.import/1", **told, "table": str(out)})
+        told = {"items": items, "left_out": left_out, "models": list(joined.cells), "labelled": "label" in columns}
+        answer({"schema": "replical.import/1", **told, "against_score": joined.against, "table": str(out)})
         return
     labelled = ", with the right answers" if "label" in columns else ""
     without = f" ({count(left_out, 'item')} left out)" if left_out else ""
-    words = f"{count(items, 'item')}{without}, {count(len(joined.models), 'model')}{labelled}: {out}"
+    words = f"{count(items, 'item')}{without}, {count(len(joined.cells), 'model')}{labelled}: {out}"
     prose.print(words, markup=False, soft_wrap=True)
     then = f"replical board {out}" + ("" if what == "outputs" else " --scores 0:1")
     if "label" in columns or what == "scores":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,11 +23,15 @@ import msgspec
 from replical.errors import BadTable
 
 Form = Literal["plain", "text", "number"]
+What = Literal["outputs", "scores"]
 FORMS = ("plain", "text", "number")
 _LONGEST = 2**24  # characters of a line
 _FIELDS = "item, model, output, score, gold"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
+_CHOICE = re.compile(r"\(?([A-Z])[).:]?")
 _NAMED = 3  # of what is missing
+_SHORT = 64  # characters of outputs that are kept once, however many say so
+_TOLD = 2**20  # bytes between two words of progress
 
 
 class Entry(NamedTuple):
@@ -55,7 +60,8 @@ class _Harness(msgspec.Struct):
 
 
 class _Input(msgspec.Struct):
-    reference: list[str] | str = []
+    reference: list[str] | str | None = None
+    choices: list[str] | None = None
 
 
 class _Output(msgspec.Struct):
@@ -63,7 +69,7 @@ class _Output(msgspec.Struct):
 
 
 class _Extracted(msgspec.Struct):
-    extracted_value: str
+    extracted_value: str | None
     is_terminal: bool = True
 
 
@@ -80,8 +86,9 @@ class _Instance(msgspec.Struct):
     input: _Input
     evaluation: _Evaluation
     output: _Output | None = None
-    answer_attribution: list[_Extracted] = []
+    answer_attribution: list[_Extracted] | None = None
     sample_hash: str | None = None
+    metadata: dict[str, Any] | None = None
 
 
 class _Plain(msgspec.Struct):
@@ -100,53 +107,63 @@ class Joined:
 
     Attributes
     ----------
-    items, models
-        In the order in which they first came.
-    outputs, scores
-        By model and item, where logs have them.
+    what
+        What the cells are.
+    items
+        The number of each, in the order in which they first came.
+    cells
+        By model, what it has for each item by its number; None, or nothing at the end, where the logs have nothing.
     gold
         By item, where logs have it.
+    against
+        Outputs of which the score in the log, 0 or 1, says otherwise than the right answer; and where the `first` is.
     """
 
-    items: list[str] = field(default_factory=list)
-    models: list[str] = field(default_factory=list)
-    outputs: dict[tuple[str, str], str] = field(default_factory=dict)
-    scores: dict[tuple[str, str], float] = field(default_factory=dict)
+    what: What = "outputs"
+    items: dict[str, int] = field(default_factory=dict)
+    cells: dict[str, list[Any]] = field(default_factory=dict)
     gold: dict[str, str] = field(default_factory=dict)
+    against: int = 0
+    first: str = ""
 
-    def columns(self, what: Literal["outputs", "scores"], *, common: bool = False) -> dict[str, list[Any]]:
-        """The table: ``id``, a column a model, and ``label`` where the right answers are known.
+    def columns(self, *, common: bool = False) -> dict[str, list[Any]]:
+        """The table: ``id``, a column a model, and ``label`` where outputs have right answers.
 
         With `common` items that some model lacks are left out; otherwise they are named.
         """
-        cells: dict[tuple[str, str], Any] = self.outputs if what == "outputs" else self.scores
-        if not cells:
-            raise BadTable(f"the logs hold no {what}: ask for {'scores' if what == 'outputs' else 'outputs'} instead")
-        lacking = {model: [item for item in self.items if (model, item) not in cells] for model in self.models}
-        if not common and (some := {model: items for model, items in lacking.items() if items}):
-            model, items = next(iter(some.items()))
-            named = ", ".join(items[:_NAMED]) + (", .." if len(items) > _NAMED else "")
+        for row in self.cells.values():
+            row.extend([None] * (len(self.items) - len(row)))
+        if all(cell is None for row in self.cells.values() for cell in row):
             raise BadTable(
-                f"{model} has no {what[:-1]} for {len(items):,} of {len(self.items):,} items ({named}): log them, leave the "
-                "model out, or give --common to keep the items that all models have"
+                f"the logs hold no {self.what}: ask for {'scores' if self.what == 'outputs' else 'outputs'} instead"
             )
-        without = {item for items in lacking.values() for item in items}
-        kept = [item for item in self.items if item not in without]
-        if not kept:
-            raise BadTable("no item was answered by all models: are these logs of one task?")
-        table: dict[str, list[Any]] = {"id": kept}
-        for model in self.models:
+        names, without = list(self.items), set[int]()
+        for model, row in self.cells.items():
             if model in ("id", "label"):
                 raise BadTable(f"a model is called {model}, as a column of the table is: name it with NAME=FILE")
-            table[model] = [cells[model, item] for item in kept]
-        if what == "outputs" and self.gold:
-            table["label"] = [self.gold.get(item) for item in kept]
+            lacking = [number for number, cell in enumerate(row) if cell is None]
+            if lacking and not common:
+                some = ", ".join(names[number] for number in lacking[:_NAMED])
+                some += ", .." if len(lacking) > _NAMED else ""
+                raise BadTable(
+                    f"{model} has no {self.what[:-1]} for {len(lacking):,} of {len(names):,} items ({some}): log them, "
+                    "leave the model out, or give --common to keep the items that all models have"
+                )
+            without.update(lacking)
+        kept = [number for number in range(len(names)) if number not in without]
+        if not kept:
+            raise BadTable("no item was answered by all models: are these logs of one task?")
+        table: dict[str, list[Any]] = {"id": [names[number] for number in kept]}
+        table |= {model: [row[number] for number in kept] for model, row in self.cells.items()}
+        if self.what == "outputs" and self.gold:
+            table["label"] = [self.gold.get(item) for item in table["id"]]
         return table
 
 
 def join(
     files: Iterable[tuple[str | None, Path]],
     *,
+    what: What = "outputs",
     form: Form = "plain",
     metric: str | None = None,
     task: str | None = None,
@@ -158,6 +175,8 @@ def join(
     ----------
     files
         Names and files. Without a name the model is called what the log says, or as the folder of the log.
+    what
+        What to keep; scores take little memory, outputs what they are long.
     form
         What is kept of outputs and right answers: all (``"plain"``), text without case, spaces and end marks (``"text"``),
         or the last number in it (``"number"``).
@@ -166,7 +185,7 @@ def join(
     task
         Which task of the logs to take; there must be one if left out.
     progress
-        Called with (bytes read, bytes in all).
+        Called with (bytes read, bytes in all), now and then.
 
     Returns
     -------
@@ -180,11 +199,14 @@ def join(
         items that have one name and two contents.
     """
     files = list(files)
-    joined, tasks, contents = Joined(), set[str](), dict[str, str]()
-    items, models = set[str](), set[str]()
-    total, before = sum(_size(path) for _, path in files), 0
+    joined, tasks, contents = Joined(what=what), set[str](), dict[str, str]()
+    total, before, told = sum(_size(path) for _, path in files), 0, 0
     for name, path in files:
+        size = _size(path)
         for where, done, entry in _entries(path, name, metric):
+            if progress is not None and (before + done >= told + _TOLD or done >= size):
+                told = before + done
+                progress(told, total)
             if task is not None and entry.task not in ("", task):
                 continue
             tasks.add(entry.task)
@@ -193,17 +215,13 @@ def join(
                 raise BadTable(
                     f"{where}: the logs are of two tasks, {one!r} and {two!r}: give --task to take one of them"
                 )
-            _check_content(contents, entry, where)
+            if entry.content and contents.setdefault(entry.item, entry.content) != entry.content:
+                raise BadTable(
+                    f"{where}: the item {entry.item!r} is another one than in an earlier log: are these one task and "
+                    "version?"
+                )
             _add(joined, entry, form, where)
-            if entry.item not in items:
-                items.add(entry.item)
-                joined.items.append(entry.item)
-            if entry.model not in models:
-                models.add(entry.model)
-                joined.models.append(entry.model)
-            if progress is not None:
-                progress(before + done, total)
-        before += _size(path)
+        before += size
     if not joined.items:
         raise BadTable("the logs hold no items" + (f" of the task {task!r}" if task else ""))
     return joined
@@ -216,25 +234,28 @@ def _size(path: Path) -> int:
         raise BadTable(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _check_content(contents: dict[str, str], entry: Entry, where: str) -> None:
-    if entry.content and contents.setdefault(entry.item, entry.content) != entry.content:
-        raise BadTable(
-            f"{where}: the item {entry.item!r} is another one than in an earlier log: are these one task and version?"
-        )
-
-
 def _add(joined: Joined, entry: Entry, form: Form, where: str) -> None:
-    key = entry.model, entry.item
-    if entry.output is not None:
-        output = normal(entry.output, form)
-        if joined.outputs.setdefault(key, output) != output:
-            raise BadTable(f"{where}: {entry.model} has two outputs for the item {entry.item!r}: leave one out")
-    if entry.score is not None and joined.scores.setdefault(key, entry.score) != entry.score:
-        raise BadTable(f"{where}: {entry.model} has two scores for the item {entry.item!r}: leave one out")
+    number = joined.items.setdefault(entry.item, len(joined.items))
+    row = joined.cells.setdefault(entry.model, [])
+    if number >= len(row):
+        row += [None] * (number + 1 - len(row))
+    gold = joined.gold.get(entry.item)
     if entry.gold is not None:
-        gold = normal(entry.gold, form)
-        if joined.gold.setdefault(entry.item, gold) != gold:
+        said = normal(entry.gold, form)
+        if gold not in (None, said):
             raise BadTable(f"{where}: the item {entry.item!r} has two right answers: leave one out")
+        joined.gold[entry.item] = gold = said
+    cell: str | float | None = entry.score
+    if joined.what == "outputs":
+        cell = None if entry.output is None else normal(entry.output, form)
+        if None not in (cell, gold) and entry.score in (0, 1) and (cell == gold) != (entry.score == 1):
+            joined.against += 1
+            joined.first = joined.first or where
+    if cell is None:
+        return
+    if row[number] not in (None, cell):
+        raise BadTable(f"{where}: {entry.model} has two {joined.what} for the item {entry.item!r}: leave one out")
+    row[number] = sys.intern(cell) if isinstance(cell, str) and len(cell) < _SHORT else cell
 
 
 def normal(text: str, form: Form) -> str:
@@ -299,8 +320,8 @@ def _reader(line: bytes, path: Path, name: str | None, metric: str | None) -> Ca
         return lambda each: _of_instance(decoder.decode(each), name)
     if {"item", "model"} <= keys or (name is not None and "item" in keys):
         return lambda each: _of_plain(msgspec.convert(_named(msgspec.json.decode(each), name), _Plain))
-    raise BadTable(
-        f"{path} is no log that is known: lines of lm-evaluation-harness have doc_id and target, of Every Eval Ever "
+    raise _Wrong(
+        f"this is no log that is known: lines of lm-evaluation-harness have doc_id and target, of Every Eval Ever "
         f"sample_id and evaluation_name, others {_FIELDS}"
     )
 
@@ -360,20 +381,37 @@ def _first(responses: list[Any]) -> str | None:
 
 
 def _of_instance(found: _Instance, name: str | None) -> Entry:
-    answers = [each.extracted_value for each in found.answer_attribution if each.is_terminal]
+    answers = [each.extracted_value for each in found.answer_attribution or () if each.is_terminal]
     raw = [] if found.output is None else found.output.raw
     output = answers[-1] if answers else (raw if isinstance(raw, str) else raw[0] if raw else None)
-    references = found.input.reference
+    references, choices = found.input.reference or [], found.input.choices or []
     references = [references] if isinstance(references, str) else references
     return Entry(
         str(found.sample_id),
         name or found.model_id,
-        output,
+        _letter(output, choices),
         _score(found.evaluation.score),
-        references[0] if len(references) == 1 else None,
+        _letter(references[0], choices) if len(references) == 1 else None,
         found.evaluation_name,
-        found.sample_hash or "",
+        str(
+            (found.metadata or {}).get("doc_hash") or found.sample_hash or ""
+        ),  # that of the prompt differs by template
     )
+
+
+def _letter(text: str | None, choices: Sequence[str]) -> str | None:
+    """Which choice an answer is, as a letter, whether its text is given or its letter; the answer itself if it is none.
+
+    >>> _letter("Rome", ["Oslo", "Rome"]), _letter("(B)", ["Oslo", "Rome"]), _letter("Lima", ["Oslo", "Rome"])
+    ('B', 'B', 'Lima')
+    """
+    if text is None or not choices:
+        return text
+    places = [place for place, choice in enumerate(choices) if choice.strip() == text.strip()]
+    if len(places) == 1:
+        return chr(ord("A") + places[0])
+    letter = _CHOICE.fullmatch(text.strip())
+    return letter[1] if letter and ord(letter[1]) - ord("A") < len(choices) else text
 
 
 def _of_plain(found: _Plain) -> Entry:
@@ -402,7 +440,7 @@ def _score(value: Any) -> float | None:
 
 
 def _of_csv(path: Path, name: str | None) -> Iterator[tuple[str, int, Entry]]:
-    done = 0
+    done, where = 0, str(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
@@ -411,13 +449,13 @@ def _of_csv(path: Path, name: str | None) -> Iterator[tuple[str, int, Entry]]:
                 raise BadTable(f"{path} has no columns item and model: a log in CSV has {_FIELDS}")
             for row in reader:
                 where = f"{path}, line {reader.line_num}"
-                done += sum(len(value) + 1 for value in row.values() if isinstance(value, str))
                 if None in row or None in row.values():
                     raise BadTable(f"{where} has another number of cells than the first line")
+                done += sum(len(value.encode()) + 1 for value in row.values())
                 cells = {key: value for key, value in row.items() if value != "" and key in _Plain.__struct_fields__}
                 try:
                     yield where, done, _of_plain(msgspec.convert(_named(cells, name), _Plain))
                 except (_Wrong, msgspec.ValidationError) as error:
                     raise BadTable(f"{where}: {error}") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise BadTable(f"{path} cannot be read: {error}") from error
+        raise BadTable(f"{path} cannot be read after {where.rpartition(', ')[2]}: {error}") from error

@@ -56,14 +56,15 @@ def test_multiple_choice_of_the_harness(tmp_path):
         tmp_path / "two" / "samples_mmlu_2026-02-02T00-00-00.jsonl", choice(1, 0, -9, -2, -3), choice(0, "c", 0, -1, -2)
     )
     joined = join([(None, one), (None, two)])
-    assert joined.columns("outputs") == {
+    assert joined.columns() == {
         "id": ["0", "1"],
         "org/one": ["2", "0"],
         "two": ["0", "1"],
         "label": ["2", "0"],
     }
-    assert joined.columns("scores") == {"id": ["0", "1"], "org/one": [1.0, 1.0], "two": [0.0, 0.0]}
-    assert join([("x", one)], metric="acc_norm").columns("scores") == {"id": ["0", "1"], "x": [0.0, 0.0]}
+    scores = join([(None, one), (None, two)], what="scores").columns()
+    assert scores == {"id": ["0", "1"], "org/one": [1.0, 1.0], "two": [0.0, 0.0]}
+    assert join([("x", one)], what="scores", metric="acc_norm").columns() == {"id": ["0", "1"], "x": [0.0, 0.0]}
 
 
 def test_answers_of_the_harness_in_a_public_form(tmp_path):
@@ -71,7 +72,7 @@ def test_answers_of_the_harness_in_a_public_form(tmp_path):
         tmp_path / "m" / "samples_gsm8k.jsonl", answer(0, "1,250", "So it is $1,250.", 1), answer(1, "4", "four", 0)
     )
     joined = join([(None, log)], form="number")
-    assert joined.columns("outputs") == {"id": ["0", "1"], "m": ["1250", "four"], "label": ["1250", "4"]}
+    assert joined.columns() == {"id": ["0", "1"], "m": ["1250", "four"], "label": ["1250", "4"]}
     assert normal("  The\u00a0Answer\u2026 ", "text") == "the answer"
     assert normal("-3.50 then 1,000", "number") == "1000"
 
@@ -83,13 +84,13 @@ def test_instances_of_every_eval_ever(tmp_path):
         instance("b/two", "s2", "y", 1, reference=("y", "z")),
     )  # fmt: skip
     joined = join([(None, log)])
-    assert joined.columns("outputs") == {
+    assert joined.columns() == {
         "id": ["s1", "s2"],
         "a/one": ["4", "x"],
         "b/two": ["5", "y"],
         "label": ["4", "4"],
     }
-    assert joined.columns("scores")["a/one"] == [1.0, 0.5]
+    assert join([(None, log)], what="scores").columns()["a/one"] == [1.0, 0.5]
 
 
 def test_plain_lines_in_jsonl_and_csv(tmp_path):
@@ -101,41 +102,40 @@ def test_plain_lines_in_jsonl_and_csv(tmp_path):
     sheet = tmp_path / "b.csv"
     sheet.write_text('item,model,output,score,gold\n1,n,"7, or 8",.5,7\n2,n,x,1,\n', encoding="utf-8")
     joined = join([(None, log), (None, sheet)])
-    assert joined.columns("outputs") == {
+    assert joined.columns() == {
         "id": ["1", "2"],
         "m": ["7", "[1,2]"],
         "n": ["7, or 8", "x"],
         "label": ["7", None],
     }
     with pytest.raises(BadTable, match="m has no score for 2 of 2 items"):
-        joined.columns("scores")
+        join([(None, log), (None, sheet)], what="scores").columns()
     unnamed = lines(tmp_path / "c.jsonl", {"item": 1, "score": 1})
-    assert join([("mine", unnamed)]).columns("scores") == {"id": ["1"], "mine": [1.0]}
+    assert join([("mine", unnamed)], what="scores").columns() == {"id": ["1"], "mine": [1.0]}
 
 
 def test_items_that_some_model_lacks_are_named_or_left_out():
-    joined = Joined(items=["a", "b", "c", "d", "e"], models=["m", "n"])
-    joined.outputs |= {("m", item): "x" for item in "abcde"} | {("n", "a"): "y"}
+    joined = Joined(items={item: number for number, item in enumerate("abcde")}, cells={"m": ["x"] * 5, "n": ["y"]})
     with pytest.raises(BadTable, match=r"^n has no output for 4 of 5 items \(b, c, d, \.\.\): .*--common"):
-        joined.columns("outputs")
-    assert joined.columns("outputs", common=True) == {"id": ["a"], "m": ["x"], "n": ["y"]}
-    del joined.outputs["n", "a"]
+        joined.columns()
+    assert joined.columns(common=True) == {"id": ["a"], "m": ["x"], "n": ["y"]}
+    joined.cells["n"][0] = None
     with pytest.raises(BadTable, match="no item was answered by all models"):
-        joined.columns("outputs", common=True)
+        joined.columns(common=True)
 
 
 @pytest.mark.parametrize(
     ("rows", "options", "words"),
     [
         ([{"item": 1, "model": "m", "output": "x"}, {"item": 1, "model": "m", "output": "y"}], {}, "line 2: m has two outputs"),
-        ([{"item": 1, "model": "m", "score": 0}, {"item": 1, "model": "m", "score": 1}], {}, "line 2: m has two scores"),
+        ([{"item": 1, "model": "m", "score": 0}, {"item": 1, "model": "m", "score": 1}], {"what": "scores"}, "line 2: m has two scores"),
         ([{"item": 1, "model": "m", "score": "good"}], {}, "line 1: the score 'good' is no number"),
         ([{"item": 1, "model": "m", "score": "nan"}], {}, "line 1: the score nan is no finite number"),
         ([{"item": 1, "model": "m"}], {}, "line 1: neither an output nor a score"),
         ([{"item": 1, "model": "m", "output": "x", "gold": "a"}, {"item": 1, "model": "n", "output": "x", "gold": "b"}], {},
          "line 2: the item '1' has two right answers"),
         ([{"item": [], "model": "m", "output": "x"}], {}, "line 1 cannot be read"),
-        ([{"id": 1}], {}, "is no log that is known"),
+        ([{"id": 1}], {}, "line 1: this is no log that is known"),
         ([instance("m", "s", "x", 1), instance("m", "s2", "x", 1, name="mmlu")], {}, "of two tasks, 'gsm8k' and 'mmlu'"),
         ([instance("m", "s", "x", 1), instance("n", "s", "x", 1) | {"sample_hash": "other"}], {}, "is another one than"),
         ([instance("m", "s", "x", 1)], {"task": "mmlu"}, "no items of the task 'mmlu'"),
@@ -185,3 +185,61 @@ def test_progress_is_in_bytes(tmp_path):
     join([(None, log), (None, log)], progress=lambda done, total: told.append((done, total)))
     size = log.stat().st_size
     assert told == [(size, 2 * size), (2 * size, 2 * size)]
+
+
+def test_choices_are_letters_however_they_are_told(tmp_path):
+    """HELM's right answer is the text of a choice, and what models say is a letter."""
+    rows = [
+        instance("a", "s1", " B", 1, said="B", reference=["Rome"]), instance("b", "s1", "Rome", 1, reference=["Rome"]),
+        instance("c", "s1", " (A) ", 0, reference=["Rome"]), instance("d", "s1", "I do not know", 0, reference=["Rome"]),
+    ]  # fmt: skip
+    for row in rows:
+        row["input"]["choices"] = ["Oslo", "Rome", "A"]
+    joined = join([(None, lines(tmp_path / "all.jsonl", *rows))])
+    assert joined.columns() == {
+        "id": ["s1"],
+        "a": ["B"],
+        "b": ["B"],
+        "c": ["A"],
+        "d": ["I do not know"],
+        "label": ["B"],
+    }
+    assert joined.against == 0
+
+
+def test_where_scores_say_otherwise_it_is_counted(tmp_path):
+    """As where a log holds a likelihood in place of an answer, or an answer between words."""
+    log = lines(
+        tmp_path / "all.jsonl",
+        instance("a", "s1", "-3.2", 1), instance("a", "s2", "so it is 4", 1), instance("a", "s3", "4", 0.5),
+        instance("a", "s4", "4", 0),
+    )  # fmt: skip
+    joined = join([(None, log)])
+    assert (joined.against, joined.first) == (3, f"{log}, line 1")
+    assert join([(None, log)], form="number").against == 2
+    assert join([(None, log)], what="scores").against == 0
+
+
+def test_prompts_may_differ_where_the_question_is_one(tmp_path):
+    """The hash of an instance is that of the prompt, which has each model's template; converters keep that of the item."""
+    one, two = instance("a", "s1", "4", 1), instance("b", "s1", "4", 1) | {"sample_hash": "another template"}
+    with pytest.raises(BadTable, match="line 2: the item 's1' is another one"):
+        join([(None, lines(tmp_path / "a.jsonl", one, two))])
+    same = {"metadata": {"doc_hash": "h"}}
+    assert list(join([(None, lines(tmp_path / "b.jsonl", one | same, two | same))]).cells) == ["a", "b"]
+
+
+def test_a_sheet_that_cannot_be_read_says_where(tmp_path):
+    sheet = tmp_path / "log.csv"
+    sheet.write_bytes(b"item,model,output\n1,m,x\n" + b"2,m," + b"y" * 200_000 + b"\n")
+    with pytest.raises(BadTable, match=r"log\.csv cannot be read after line 2: field larger"):
+        join([(None, sheet)])
+
+
+def test_progress_is_told_now_and_then(tmp_path):
+    log, told = tmp_path / "a.jsonl", []
+    log.write_text("".join(f'{{"item": {number}, "model": "m", "score": 1}}\n' for number in range(60_000)))
+    join([(None, log)], what="scores", progress=lambda done, total: told.append((done, total)))
+    size = log.stat().st_size
+    assert 2 <= len(told) <= 4
+    assert told[-1] == (size, size)

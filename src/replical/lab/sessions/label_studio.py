@@ -302,9 +302,8 @@ class Server:
         from urllib.error import HTTPError
         from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-        stay = type(
-            "Stay", (HTTPRedirectHandler,), {"redirect_request": lambda *_: None}
-        )  # the key goes to nobody else
+        # A redirect is not followed: the key goes to nobody else.
+        stay = type("Stay", (HTTPRedirectHandler,), {"redirect_request": lambda *_: None})
         headers = {"Content-Type": "application/json"} | ({"Authorization": key} if key else {})
         body = None if data is None else msgspec.json.encode(data)
         try:
@@ -445,6 +444,8 @@ class Project:
 
     def _create(self, question: Question) -> None:
         if question.outputs:
+            self._session.show(question.item)
+        if question.outputs:  # from now on somebody may see them
             self._session.show(question.item)
         fields = self._details([question.item]).get(question.item, {})
         data = task_data(question, fields, list(fields)) | {"run": self._run}
