@@ -46,7 +46,7 @@ def test_audit_json_has_the_documented_fields_in_order():
         "schema", "inputs", "pairs", "agreements", "agreement", "agreement_low", "agreement_high", "function_agreement",
         "expected_jaccard", "survivors_mean", "controls", "own_string", "own_threshold", "own_order", "fewest_errors", "labels_mean", "labels_max", "excess_error_mean",
         "excess_error_max", "excess_over_epsilon", "certified_fraction", "rho_proven",
-        "cap_reached", "conditions", "vacuous", "seconds",
+        "cap_reached", "conditions", "vacuous", "seconds", "global_stability",
     ]  # fmt: skip
     assert found["inputs"]["theta"] is None
 
@@ -277,7 +277,11 @@ def test_an_audit_that_shows_nothing_says_so(command):
     assert fine["vacuous"] is False
     assert fine["controls"] == 6
     assert fine["own_string"] < 0.5 < fine["fewest_errors"]  # so many labels decide, but the learner goes by the string
+    low, high = fine["global_stability"]  # how often two agree with nothing shared, and its root, as an interval
+    assert low <= fine["own_string"] <= fine["own_string"] ** 0.5 <= high
+    assert told["global_stability"] == [pytest.approx(0.5407, abs=1e-4), 1.0]
     said = " ".join(command(*words, "--class", "thresholds:2000")[1].split())
+    assert "most frequent answer if nothing is shared" in said
     assert "with strings of their own" in said
     assert "(6 pairs). So many labels decide without a string too." in said
     assert "Vacuous: labs agree whatever they do" in " ".join(command(*words, "--class", "thresholds:20")[1].split())

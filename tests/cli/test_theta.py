@@ -10,7 +10,16 @@ def test_theta(command):
     found = answered(command, "paper", "theta", "--class", "star:64")
     assert (found["theta"], found["hypotheses"], found["points"], found["upper"]) == (64.0, 65, 64, None)
     assert answered(command, "paper", "theta", "--class", "star:64", "--centre", 3)["theta"] < 64
+    assert (found["littlestone"], found["vc"]) == (1, 1)
     assert answered(command, "paper", "theta", "--class", "star:64", "--r0", ".5")["radius"] == [32, 64]
+
+
+def test_dimensions_are_told_where_they_are_feasible(command):
+    said = {n: " ".join(command("paper", "theta", "--class", f"thresholds:{n}")[1].split()) for n in (1000, 1200)}
+    assert said[1000].endswith("On these points: Littlestone dimension 9, VC dimension 1.")
+    assert "no dimension; an exact dimension takes at most 1,024 hypotheses and" in said[1200]
+    found = answered(command, "paper", "theta", "--class", "thresholds:1200")
+    assert found["littlestone"] is found["vc"] is None
 
 
 def test_theta_on_a_pool(command, tmp_path, table):

@@ -5,6 +5,7 @@ import json
 import math
 import unicodedata
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
@@ -87,6 +88,29 @@ def peak(codes, weights, r0=Fraction(0)):
         own = [(disputed / radius, centre, radius, disputed) for radius, disputed in own]
         found.append(max(own, key=lambda ball: ball[0]) if own else (Fraction(1), centre, Fraction(0), 0))
     return max(found, key=lambda ball: ball[0])
+
+
+def littlestone(rows):
+    """Of a set of hypotheses, each the tuple of its labels: how deep a tree of items they shatter."""
+    if len(rows) < 2:
+        return 0
+    depths = []
+    for x in range(len(next(iter(rows)))):
+        sides = [frozenset(row for row in rows if row[x] == label) for label in (0, 1)]
+        if all(sides):
+            depths.append(1 + min(map(littlestone, sides)))
+    return max(depths)
+
+
+def vc(rows):
+    """The most items on which these hypotheses show every pattern of labels."""
+    m = len(next(iter(rows)))
+    return max(
+        d
+        for d in range(m + 1)
+        for chosen in combinations(range(m), d)
+        if len({tuple(row[x] for x in chosen) for row in rows}) == 2**d
+    )
 
 
 def first(shared_seed, alive):

@@ -144,7 +144,7 @@ def _all_pairs(
     seconds = round(time.perf_counter() - started, 2)
     if as_json:
         told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": figures.vacuous, "seconds": seconds}
-        told |= {} if labs is None else _group_figures(groups)
+        told |= {"global_stability": figures.global_stability} | ({} if labs is None else _group_figures(groups))
         answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | told)
         return
     _show(figures, None if labs is None else groups, inputs, seconds)
@@ -202,6 +202,8 @@ def _show(figures: Audit, groups: GroupAudit | None, inputs: dict[str, Any], sec
     table.add_row("excess error, most", about(figures.excess_error_max, 5))
     table.add_row("labs above epsilon", str(figures.excess_over_epsilon))
     table.add_row("labs stopped short", str(figures.cap_reached))
+    if figures.global_stability is not None:
+        table.add_row("most frequent answer if nothing is shared", interval(*figures.global_stability))
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
     if figures.rho_proven is not None:

@@ -14,7 +14,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
+from replical.classes.dimensions import littlestone, vc
 from replical.cli.inputs import CLASSES, Cluster, Device, items_from, number, whole
 from replical.cli.output import answer, notes, progress, prose
 from replical.core.parallel import cluster, local
@@ -106,7 +108,7 @@ def theta_command(
     device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """Compute the disagreement coefficient of a class from unlabelled items."""
+    """Compute the disagreement coefficient of a class from unlabelled items, and its dimensions where that is feasible."""
     use(device)
     C, cells = parse(class_spec, seed=seed)
     private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
@@ -119,12 +121,17 @@ def theta_command(
         with progress("centres, for the bound") as update:
             bound = theta_bound(C, items, centre=centre, r0=r0, progress=update)
     points = len(cells) if items is None else len(items)
+    deep, why = _dimensions(C, cells if items is None else items.items)
     if as_json:
         measured = asdict(coefficient)
         head = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
         upper = (None, None) if bound is None else (bound.value, bound.confidence)
         answer(
-            head | {"theta": measured.pop("value")} | measured | dict(zip(("upper", "confidence"), upper, strict=True))
+            head
+            | {"theta": measured.pop("value")}
+            | measured
+            | dict(zip(("upper", "confidence"), upper, strict=True))
+            | deep
         )
         return
     (near, of), (disputed, total) = coefficient.radius, coefficient.disagreement
@@ -138,3 +145,20 @@ def theta_command(
             f"That is theta of these items. If they are an independent sample, theta of the population{radii} is at most "
             f"{bound.value:.4g}, with {bound.confidence:.0%} confidence."
         )
+    told = [f"{words} {deep[name]}" for name, words in _DIMENSIONS.items() if deep[name] is not None]
+    prose.say(f"On these points: {', '.join(told) or 'no dimension'}{'; ' + why if why else ''}.")
+
+
+_DIMENSIONS = {"littlestone": "Littlestone dimension", "vc": "VC dimension"}
+
+
+def _dimensions(C: HypothesisClass, items: Items) -> tuple[dict[str, int | None], str]:
+    """Both dimensions, None where an exact one is not feasible; and why it is not."""
+    found: dict[str, int | None] = {}
+    why = ""
+    for name, dimension in (("littlestone", littlestone), ("vc", vc)):
+        try:
+            found[name] = dimension(C, items)
+        except ValueOutOfRange as error:
+            found[name], why = None, str(error)
+    return found, why

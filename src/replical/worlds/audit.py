@@ -13,7 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import fsum
+from math import fsum, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -374,6 +374,17 @@ class Audit:
     def vacuous(self) -> bool | None:
         """Do labs agree whatever they do, so that it shows nothing?"""
         return is_vacuous(self.own_string, self.fewest_errors)
+
+    @property
+    def global_stability(self) -> tuple[float, float] | None:
+        """An interval, 95%, for how often a lab's most frequent answer comes if nothing is shared; a mean over targets.
+
+        If answers come with probabilities p, two labs agree with probability Σp², and Σp² ≤ max p ≤ √Σp².
+        """
+        if self.own_string is None:
+            return None
+        low, high = clopper_pearson(round(self.own_string * self.controls), self.controls)
+        return low, sqrt(high)
 
 
 def is_vacuous(own_string: float | None, fewest_errors: float | None) -> bool | None:
