@@ -98,8 +98,8 @@ def _claims(trial: Trial, found: Measured, class_spec: str) -> None:
         f"{trial.rho:g}{nu}. With every constant of the proof: N = {plan.rounds_most}, {amount(plan.k)} labels a round, one "
         f"of {amount(plan.integer('m'))} thresholds."
     )
-    apart, interval = audit.pairs - audit.agreements, f"95% interval to {found.differ_high:.3f}"
-    excess = f"at most {audit.excess_error_max:.2g}; {over} of {2 * audit.pairs} labs above"
+    apart, interval = audit.pairs - audit.agreements, f"95%: to {found.differ_high:.3f}"
+    excess = f"at most {audit.excess_error_max:.2g}; {over} of {2 * audit.pairs} above"
     rows = (
         ("two labs differ", f"at most {trial.rho:g}", f"{apart} of {audit.pairs} pairs, {interval}"),
         ("excess error", f"at most {epsilon:g}, but for {trial.delta:g}", excess),
