@@ -13,10 +13,7 @@ from scipy.stats import binom
 from replical.cli import main
 from replical.lab import protocol as protocols
 from replical.lab.certificate.compare import compare
-from replical.lab.certificate.file import (
-    summary,
-    write,
-)
+from replical.lab.certificate.file import summary, write
 from replical.lab.protocol import Protocol
 from support.certificates import resealed
 from support.lab import Run, content, world, write_csv

@@ -59,9 +59,9 @@ def _runs(folder):
     """Two labs for each of two protocols, what they publish, and one that confirms an answer."""
     from replical import Session
     from replical.lab.certificate.file import certify, text_of
+    from replical.lab.certificate.overlap import items_file
     from replical.lab.confirmation import confirming
     from replical.lab.journal.journal import Journal
-    from replical.lab.overlap import items_file
     from replical.lab.release import vote_of
     from replical.lab.tables import read_pool
 

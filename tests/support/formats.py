@@ -161,7 +161,7 @@ def _release(folder, scratch, budget, *votes):
 
 def read_hashed_items(path, folder):
     """Beside those of another lab."""
-    from replical.lab.overlap import overlap, read_items
+    from replical.lab.certificate.overlap import overlap, read_items
 
     return accepted(lambda: overlap(read_items(path), read_items(folder / "hashed-b.json")))
 

@@ -128,7 +128,7 @@ def _all_pairs(
     ready: Setup, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
 ) -> None:
     if isinstance(workers, Workers):
-        notes.print(f"workers: {workers.words}", markup=False)
+        notes.say(f"workers: {workers.words}")
     started = time.perf_counter()
     labs = inputs["labs"]
     with progress("pairs of labs" if labs is None else f"groups of {labs} labs") as update:

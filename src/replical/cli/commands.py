@@ -54,10 +54,7 @@ GROUPS = {
         "bill": ("plan:bill_command", "What does a class cost in labels, learner by learner?"),
     },
     "data": {
-        "order": (
-            "order:order_command",
-            "Put models in a public order, by a hundred labels or none.",
-        ),
+        "order": ("order:order_command", "Put models in a public order, by a hundred labels or none."),
         "import": ("board:import_command", "Logs of evaluations as a table: a row an item, a column a model."),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
     },

@@ -11,7 +11,7 @@ from replical.cli.inputs import never_over, number, whole
 from replical.cli.output import answer, prose, reading
 from replical.core.text import count, plural
 from replical.errors import BadUsage
-from replical.lab.overlap import items_file, overlap, read_items, read_key, write_items
+from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, write_items
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
 from replical.lab.release import write_release as write

@@ -20,11 +20,11 @@ from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
 from replical.lab.certificate.file import read
+from replical.lab.certificate.overlap import Shared
 from replical.lab.certificate.page import page
 from replical.lab.certificate.unchecked import not_checkable
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
-from replical.lab.overlap import Shared
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.registration import check_against, mismatches, other_beacons
@@ -43,11 +43,7 @@ RegistrationFiles = Annotated[
 ]
 NO = 1
 UNDECIDED = 4
-_EVIDENCE = {
-    "self": "the file alone",
-    "pool": "the file and its pool",
-    "journal": "the file, its pool and its journal",
-}
+_EVIDENCE = {"self": "the file alone", "pool": "the file and its pool", "journal": "the file, its pool and its journal"}
 _MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "WRONG  "}
 
 
@@ -75,10 +71,7 @@ def verify_command(
     """
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
-    never_over(
-        {"--html": html},
-        {"the certificate": certificate, "--pool": pool, "--journal": journal},
-    )
+    never_over({"--html": html}, {"the certificate": certificate, "--pool": pool, "--journal": journal})
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:
@@ -137,7 +130,7 @@ def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
         prose.say(f"Not checkable: {verdict.objection.detail}.")
     else:
         wrong = len(verdict.failed)
-        prose.print(
+        prose.say(
             f"Not valid: {wrong} of {count(wrong + checked, 'thing')} checked {plural(wrong, 'is', 'are')} wrong."
         )
     return 0 if verdict.valid else NO
@@ -345,7 +338,7 @@ def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence
     for each in wrong:
         prose.say(f"Not as registered: {each}.")
     if files and not wrong:
-        prose.print(f"Registered: {count(len(files), 'run')}, each with its certificate, one a lab.")
+        prose.say(f"Registered: {count(len(files), 'run')}, each with its certificate, one a lab.")
     if not files and any(Protocol.of(each["body"]["protocol"]).registers for each in certificates):
         notes.say(
             "Warning: the protocol asks labs to register, and whether one has thrown a run away shows only if every "

@@ -9,7 +9,7 @@ from replical.cli import main
 from replical.errors import BadTable
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import certify, write
-from replical.lab.overlap import items_file, overlap, read_items, read_key, shared_by, write_items
+from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, shared_by, write_items
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from support.attacks import times

@@ -13,7 +13,7 @@ from replical.core.ranges import overlap, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import index_of, protocol_of, record_of
-from replical.lab.overlap import Shared, shared_by
+from replical.lab.certificate.overlap import Shared, shared_by
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.learners.proof import family_of
