@@ -63,7 +63,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "runs": 2, "first_difference": None, "warning": None, "confirmations": [],
         "labs": [None, None], "registrations": {"given": 0, "wrong": []},
-        "same_items": [], "replicated": True, "files": files,
+        "same_items": [], "shared": None, "replicated": True, "files": files,
     }  # fmt: skip
     assert {(each["level"], each["certified"]) for each in files} == {("self", True)}
     assert all(each["checked"] > 10 and each["not_checkable"] > 5 for each in files)

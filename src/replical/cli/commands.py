@@ -43,6 +43,7 @@ GROUPS = {
     "lab": {
         "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
         "keys": ("lab:keys_app", "Make and show the keys that labs sign with."),
+        "overlap": ("lab:overlap_command", "How many items do two labs share?"),
         "release": ("lab:release_command", "One private answer from the votes of many labs."),
     },
     "paper": {
@@ -60,8 +61,8 @@ GROUPS = {
 }
 # They read files that somebody else may have written.
 _READERS = {
-    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data order",
-    "data apply", "board",
+    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "lab overlap", "paper bill",
+    "data order", "data apply", "board",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
