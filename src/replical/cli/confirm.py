@@ -184,7 +184,7 @@ def _announce(session: Session, protocol: Confirming) -> None:
     if margin == epsilon and 2 * epsilon < 1:
         notes.say(
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
-            "advice: an answer within epsilon there may lie close to it here.",
+            "advice: an answer within epsilon there may lie close to it here."
         )
 
 

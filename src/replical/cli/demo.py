@@ -90,18 +90,17 @@ def _make_files(folder: Path) -> None:
     if folder.exists():
         raise BadUsage(f"{folder} exists: go on there, or name another folder")
     _write(folder)
-    prose.print(
+    prose.say(
         f"Made the folder {folder}: a.parquet and b.parquet, the tables of two labs. One row per item, {ITEMS:,} of them, "
         "with its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label "
         f"the right answer, which a run reads only where it asks. public.parquet has {PUBLIC} labelled items that belong "
-        "to no lab.\n",
-        markup=False,
+        "to no lab.\n"
     )
-    prose.print(f"Go there (cd {shlex.quote(str(folder))}), and type:", markup=False, soft_wrap=True)
+    prose.say(f"Go there (cd {shlex.quote(str(folder))}), and type:")
     for command, what in zip(COMMANDS, _WHAT, strict=True):
-        prose.print(f"\n  # {what}", markup=False, style="dim", soft_wrap=True)
-        prose.print(f"  {command}", markup=False, soft_wrap=True)
-    prose.print("\nWith a table of your own, begin with: replical init --pool FILE", markup=False)
+        prose.say(f"\n  # {what}", style="dim")
+        prose.say(f"  {command}")
+    prose.say("\nWith a table of your own, begin with: replical init --pool FILE")
 
 
 def trials() -> tuple[Comparison, Comparison]:

@@ -224,7 +224,7 @@ def init_command(
     if start.table is not None:
         _say_choices(protocol, ordered=protocol.preference.get("from") == "order", drawn=seed is None)
     elif seed is None:
-        _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
+        prose.say("The seed was drawn now; best is a text that was drawn in public: --seed.")
     say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
     _say_next(steps, start.table)
 
@@ -329,13 +329,7 @@ def _table(pool: Path | None) -> Path:
 
 
 def _public_order(
-    said: Given,
-    start: _Start,
-    models: Recipe,
-    labels: Mapping[str, Any],
-    id_column: str,
-    asks: bool,
-    out: Path,
+    said: Given, start: _Start, models: Recipe, labels: Mapping[str, Any], id_column: str, asks: bool, out: Path
 ) -> PublicOrder:
     """An order that was made before or is made now, or the labelled items that make one."""
     file, public = said.prefer, said.public
@@ -406,19 +400,21 @@ def _say_table(start: _Start, grouped: Sequence[str]) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
     table, found = start.table, start.found
     assert found is not None, "it was read"
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(start.values)}.")
+    prose.say(
+        f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(start.values)}."
+    )
     right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
-    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
+    prose.say(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
     if found.truth is not None:
-        _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
+        prose.say(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if len(found.never) == 1 and found.never[0] in start.values:
         word = label_text(found.never)
         new = _command_line("init", "--pool", table, "--abstain", found.never[0], "--price", 0.1)
-        _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
+        prose.say(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
-        _line(f"Left alone: {_some(found.others)}.")
+        prose.say(f"Left alone: {_some(found.others)}.")
     for column in grouped:
-        _line(
+        prose.say(
             f"Do items with one {column} belong together? Then they are no draws of their own: --set group={column} --set "
             "group_size=N, where no lab has more than N of one."
         )
@@ -431,7 +427,7 @@ def _say_alike(groups: list[list[str]], table: Path | None) -> None:
     """Models that may be one model: only whoever made them knows."""
     names = "; ".join(listing(group[:_ALIKE], len(group)) for group in groups[:_ALIKE])
     more = f"; and {count(len(groups) - _ALIKE, 'more group')}" if len(groups) > _ALIKE else ""
-    _line(
+    prose.say(
         f"The same on every item of {table}: {names}{more}. If that is one model, leave all but one out (--leave-out "
         f"{groups[0][-1]}); if not, a run may end with both, and says so."
     )
@@ -441,10 +437,6 @@ def _some(names: Sequence[Label]) -> str:
     """All names where they are few, else the first and the last ones."""
     texts = list(map(str, names))
     return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
-
-
-def _line(text: str) -> None:
-    prose.print(text, markup=False, soft_wrap=True)
 
 
 def _command_line(*words: object) -> str:
@@ -510,7 +502,7 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
     if drawn:
         lines["seed drawn now"] = "all labs share this text; best is one that was drawn in public: --seed"
     for what, why in lines.items():
-        _line(f"  {what:18}{why}")
+        prose.say(f"  {what:18}{why}")
 
 
 def _say_next(steps: list[str], table: Path | None) -> None:
@@ -518,8 +510,8 @@ def _say_next(steps: list[str], table: Path | None) -> None:
     if not steps:
         return
     run, verify, compare = steps
-    _line(f"Next, on {table}; every other lab does the same with its own table, which has the same columns:")
-    _line(f"  {run}")
-    _line("Then anyone can check the certificate, and compare it with another lab's:")
-    _line(f"  {verify}")
-    _line(f"  {compare}")
+    prose.say(f"Next, on {table}; every other lab does the same with its own table, which has the same columns:")
+    prose.say(f"  {run}")
+    prose.say("Then anyone can check the certificate, and compare it with another lab's:")
+    prose.say(f"  {verify}")
+    prose.say(f"  {compare}")

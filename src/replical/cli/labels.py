@@ -163,11 +163,11 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         return
     labels, still = count(session.ledger.heard, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
-        notes.print(f"{labels}, measuring the error of the answer", markup=False)
+        notes.say(f"{labels}, measuring the error of the answer")
         return
     left = "" if outlook is None else outlook.left()
     told = f"{labels}{f', {left}' if left else ''}"
-    notes.print(f"{told}{family_of(session.protocol.record).left_words(still)}", markup=False)
+    notes.say(f"{told}{family_of(session.protocol.record).left_words(still)}")
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:
@@ -181,16 +181,14 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     judged = isinstance(session.answers, Gold) and bool(session.answers.choices)
     free = "one of the words below what is shown" if judged else "what is right"
     how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
-    notes.say(
-        f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
-    )
+    notes.say(f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.")
     while session.open:
         session.journal.checkpoint()  # a person takes longer
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
-        notes.print(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}", markup=False)
+        notes.say(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}")
         for column, text in details([item]).get(item, {}).items():
-            notes.print(f"  {column}: {text}", markup=False)
+            notes.say(f"  {column}: {text}")
         if judged:
             if not _judge(session, item):
                 return
@@ -206,7 +204,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         try:
             session.answer(item, _label(reply or "", labels) if labels else reply or "")
         except BadLabel as error:
-            notes.print(str(error), markup=False)
+            notes.say(str(error))
         if outlook is not None:
             outlook.look()
 
@@ -219,7 +217,7 @@ def _judge(session: Session, item: str) -> bool:
     answers = session.answers
     assert isinstance(answers, Gold), "labels are no outputs"
     if item not in session.ledger.shown:
-        notes.print(f"  Enter shows what is to be judged, {SKIP!r} skips the item.", markup=False)
+        notes.say(f"  Enter shows what is to be judged, {SKIP!r} skips the item.")
         if (reply := _line()) in (None, "/q"):
             return False
         if reply == SKIP:
@@ -229,13 +227,13 @@ def _judge(session: Session, item: str) -> bool:
     outputs = session.ledger.to_judge(item)[: 1 if isinstance(answers, Scores) else 2]
     for number, output in enumerate(outputs, start=1):
         text = output if len(outputs) == 1 else f"{number}: {output}"
-        notes.print(textwrap.indent(text, "  "), markup=False, soft_wrap=True)
-    notes.print(f"  {', '.join(answers.choices)}", markup=False)
+        notes.say(textwrap.indent(text, "  "))
+    notes.say(f"  {', '.join(answers.choices)}")
     while (reply := _line()) not in (None, "/q"):
         try:
             session.answer(item, answers.judged(reply or "", outputs))
         except BadLabel as error:
-            notes.print(str(error), markup=False)
+            notes.say(str(error))
         else:
             return True
     return False
@@ -247,7 +245,7 @@ def _are_numbers(labels: tuple[Any, ...]) -> bool:
 
 
 def _line() -> str | None:
-    notes.print("label: ", end="", markup=False)
+    notes.say("label: ", end="")
     line = sys.stdin.readline()
     return line.strip() if line else None
 
@@ -270,7 +268,7 @@ def _label(reply: str, labels: tuple[Any, ...]) -> Any:
 
 def _wait(session: Session, outlook: Outlook | None) -> None:
     """Labels come through the journal, from ``replical label``."""
-    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
+    notes.say("Waiting for labels in the journal: serve the page with replical label.")
     answered = -_GRACE  # when something was open last
     while session.open or time.monotonic() - answered < _GRACE:
         if session.open:

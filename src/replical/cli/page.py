@@ -121,7 +121,7 @@ def label_command(
             raise BadUsage("columns to show are read from the pool: give --pool too")
         details = details_from(pool, columns, id_column)
         serve_page(run, details, created["protocol"].get("title") or "Labelling", options)
-    prose.print("The run has ended.")
+    prose.say("The run has ended.")
 
 
 def _invite(journal: str, name: str, host: str, port: int) -> None:
@@ -196,9 +196,7 @@ def serve_page(
         if listed is None:
             notes.say(f"Label at {address_of(host, at, token=token)}")
             if options.votes > 1:
-                notes.print(
-                    "Votes are counted by browsers: --page people=FILE gives every person a link.", markup=False
-                )
+                notes.say("Votes are counted by browsers: --page people=FILE gives every person a link.")
         for name in listed or ():
             link = address_of(host, at, person=people.link(name))
             notes.say(f"{name} labels at {link}")

@@ -23,20 +23,12 @@ from replical.cli.forecasts import (
     show_cost,
     show_forecast,
 )
-from replical.cli.inputs import (
-    CLASSES,
-    SIMULATED,
-    learner_flag,
-    parameter,
-    whole,
-)
+from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, whole
 from replical.cli.output import answer, progress, prose, reading
 from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import amount, count, plural
-from replical.errors import (
-    BadUsage,
-)
+from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from replical.learners.bills import Bill, all_agree, bills, cheapest
@@ -57,8 +49,7 @@ Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; wit
 Labs = Annotated[int, typer.Option("--labs", parser=whole, help="how many labs are to agree")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
 Noise = Annotated[
-    str | None,
-    typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)"),
+    str | None, typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
 ]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
 Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
@@ -115,13 +106,7 @@ def bill_command(
 
 
 def _answer(
-    question: Question,
-    labs: int,
-    noise: str | None = None,
-    truths: int = DRAWS,
-    *,
-    everything: bool,
-    as_json: bool,
+    question: Question, labs: int, noise: str | None = None, truths: int = DRAWS, *, everything: bool, as_json: bool
 ) -> None:
     """Compute bills and, where there are items, a forecast; print what was found."""
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
@@ -129,12 +114,7 @@ def _answer(
     together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
     exact = question.protocol is None and question.pool is None  # a lab with a protocol has a pool, or will have one
-    all_bills = bills(
-        question.setting,
-        question.only,
-        pool="exact" if exact else "finite",
-        noisy=question.noisy,
-    )
+    all_bills = bills(question.setting, question.only, pool="exact" if exact else "finite", noisy=question.noisy)
     forecast, none_because = _forecast(question, noise, truths)
     more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
     found = _Report(question, all_bills, forecast, none_because, more)
@@ -375,4 +355,4 @@ def _show(found: _Report, *, everything: bool) -> None:
         show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
     for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.say(sentence)
-    prose.print("--all lists the bills of every learner.", markup=False)
+    prose.say("--all lists the bills of every learner.")

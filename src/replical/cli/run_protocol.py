@@ -290,7 +290,7 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> float | None:
 
 def _tell(words: str) -> None:
     """For the person who runs."""
-    notes.print(f"{words}.", markup=False)
+    notes.say(f"{words}.")
 
 
 def _say_pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
@@ -336,7 +336,7 @@ def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) ->
         answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
     else:
         prose.say(f"Vote of {vote['lab']}: {out}")
-        prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
+        prose.say("Send it to the curator and to nobody else; the journal stays in the lab.")
     return 0
 
 

@@ -132,10 +132,7 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
     asked = question_digest(protocol)
     checks(f"{REGISTERED}what is asked", lambda: _check_same(registration, "confirms", asked))
     checks(f"{REGISTERED}the lab", lambda: _check_same(registration, "lab", body.get("lab")))
-    checks(
-        f"{REGISTERED}the certificate refers to it",
-        lambda: _check_same(registration, "digest", refers),
-    )
+    checks(f"{REGISTERED}the certificate refers to it", lambda: _check_same(registration, "digest", refers))
     checks(f"{REGISTERED}before the certificate was made", lambda: _check_dates(registration, certificate))
     why = "its date is what the lab's clock said: when it was published is known to those who received it"
     return (*checks.done, not_checkable(PUBLISHED, why=why))

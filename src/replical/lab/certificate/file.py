@@ -102,10 +102,7 @@ def body_of(session: Session) -> dict[str, Any]:
         "rho_proven": None if proof is None else proof.rho_proven,
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.secret),
-        "transcript": {
-            "entries": sum(map(len, session.used_labels)),
-            "digest": transcript_digest(session),
-        },
+        "transcript": {"entries": sum(map(len, session.used_labels)), "digest": transcript_digest(session)},
         "runs_in_journal": len(ledger.results),
     }
     if ledger.lab is not None:

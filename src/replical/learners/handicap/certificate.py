@@ -34,17 +34,7 @@ from replical.learners.handicap.proof import (
     up,
 )
 from replical.learners.plan import Condition, Plan
-from replical.learners.proof import (
-    Belief,
-    Claim,
-    Family,
-    Published,
-    Step,
-    error_facts,
-    is_count,
-    is_share,
-    same,
-)
+from replical.learners.proof import Belief, Claim, Family, Published, Step, error_facts, is_count, is_share, same
 from replical.learners.result import Result
 from replical.pools.groups import SINGLE
 
