@@ -21,7 +21,6 @@ _OPTIONAL = (
     "starlette",
     "uvicorn",
     "matplotlib",
-    "dask",
     "scikit-learn",
     "opendp",
     "cryptography",
