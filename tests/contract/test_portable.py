@@ -24,21 +24,6 @@ for module, names in ((os, "sysconf sched_getaffinity register_at_fork getuid fo
             delattr(module, name)
 sys.modules["msvcrt"] = types.SimpleNamespace(LK_NBLCK=2, locking=lambda *words: None)
 """
-    "paper",
-    "audit",
-    "--class",
-    "thresholds:9",
-    "--learner",
-    "erm",
-    "--epsilon",
-    ".2",
-    "--pool-size",
-    "99",
-    "--pairs",
-    "2",
-    "--seed",
-    "s",
-]
 FEWER = "from replical.cli import demo, main\ndemo.ITEMS = 2000\n"
 
 
