@@ -31,6 +31,7 @@ from replical.errors import BadProtocol, BadTable, ReplicalError
 from replical.lab.columns import ids_of, name_of, names_of, open_table, values_of
 from replical.lab.model_columns import TRUTH
 from replical.lab.ordering import section_again
+from replical.lab.plain_csv import PlainColumn
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_groups, read_labels, read_pool
@@ -408,6 +409,8 @@ def _hash(value: Any) -> int:
 
 def _numbers(column: Any) -> NDArray[np.float64] | None:
     """The numbers of a column, NaN where a cell is empty; None where some cell holds no number."""
+    if isinstance(column, PlainColumn):
+        return column.numbers()
     from pyarrow import ArrowException, compute, float64, types
 
     if types.is_boolean(column.type) or types.is_temporal(column.type):
