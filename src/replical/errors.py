@@ -163,7 +163,7 @@ RETIRED: dict[str, str] = {
     "replical confirm": "type replical lab confirm",
     "replical release": "type replical lab release",
     "replical keys": "type replical lab keys",
-    "--cluster": "leave it out, --workers says how many processes of this machine work",
+    "--cluster": "leave it out, only replical paper audit and study use a cluster",
     "--survivors": "leave it out, every certificate names its survivors",
     "--hard": "leave it out",
     "--pair": "leave it out, replical.worlds.audit.run_pair runs one pair",
