@@ -10,7 +10,6 @@ SHA-256 of the 32 bytes of the one before and of the canonical JSON of its field
 stored). So an event that is changed, removed, moved or put in later is found, by its number. A chain cannot show that the
 last events were cut off, or that everything was written anew: for that its head, the last hash, has to be known elsewhere.
 A certificate tells it.
-Needs SQLAlchemy: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
