@@ -180,7 +180,7 @@ def serve_page(
     listed = None if options.people is None else _read_people(options.people, options.votes)
     people = People(run, closed=listed is not None)
     token = people.secret_for("token") if options.token else None
-    desk = Desk(run, votes=options.votes, outlook=outlook, reservations=run.journal.reservations)
+    desk = Desk(run, votes=options.votes, outlook=outlook)
 
     def ended() -> bool:
         with desk.lock:

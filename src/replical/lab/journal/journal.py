@@ -165,9 +165,9 @@ class Journal:
         return self._gone or (None if self._fence is None else self._fence.lost)
 
     @cached_property
-    def reservations(self) -> reservations.SharedReservations:
+    def reservations(self) -> reservations.Reservations:
         """Who is labelling what, for all desks of this run, whichever servers they are on."""
-        return reservations.SharedReservations(self._database)
+        return reservations.Reservations(self._database)
 
     @property
     def created(self) -> Mapping[str, Any] | None:
