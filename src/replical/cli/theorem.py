@@ -90,10 +90,10 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 def _claims(trial: Trial, found: Measured, class_spec: str) -> None:
     plan, ready, audit = trial.plan, trial.ready, found.audit
     epsilon, over = float(plan.epsilon), audit.excess_over_epsilon
-    prose.print(f"Theorem {trial.theorem.number}, {trial.theorem.name}. {trial.theorem.says}")
+    prose.say(f"Theorem {trial.theorem.number}, {trial.theorem.name}. {trial.theorem.says}")
     prose.print(f"Labels: O({trial.theorem.labels}).")
     nu = f", ν = {ready.nu:g}" if ready.nu else ""
-    prose.print(
+    prose.say(
         f"Here: {class_spec}, |C| = {plan.n:,}, Θ = {ready.theta:g}, ε = {epsilon:g}, δ = {trial.delta:g}, ρ = "
         f"{trial.rho:g}{nu}. With every constant of the proof: N = {plan.rounds_most}, {amount(plan.k)} labels a round, one "
         f"of {amount(plan.integer('m'))} thresholds."
@@ -108,7 +108,7 @@ def _claims(trial: Trial, found: Measured, class_spec: str) -> None:
     )
     _table("", ("", "claimed", "measured"), rows)
     for each in ready.broken:
-        prose.print(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
+        prose.say(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
     prose.print(string_at_work(audit))
 
 

@@ -177,9 +177,14 @@ def replica2(plan: ReplicA2Plan, flock: Flock, shared: SharedRandomness) -> Gene
             lambda group: _each(group, plan.k if group.V.mass >= plan.stop_mass else 0),
             lambda V, errors: errors <= plan.loop_most(V.mass, plan.k, position),
         )
+
+    def final(group: Group) -> Sizes:
+        size = plan.final_size(group.V.mass)
+        return flock.inside(group.V, size, group.runs) if plan.final_scans else _each(group, size)
+
     return (
         yield from flock.filter(
-            lambda group: _each(group, plan.final_size(group.V.mass)),
+            final,
             lambda V, errors: errors <= plan.final_most(V.mass, position, 0) + errors.min(axis=1, keepdims=True),
         )
     )
