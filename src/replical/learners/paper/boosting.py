@@ -349,8 +349,8 @@ class BoostedPlan(Plan):
         if pool.exact and self.runs > _SINGLY and self.base.learner in FORMS and not fits(self.base, pool):
             raise PlanMismatch(
                 f"{self.learner} would make {self.runs:,} runs of up to {amount(self.base.labels_most or 0)} labels with "
-                f"each string: too many labels to make runs side by side, and too many runs to make one by one. Give at most "
-                f"{_SINGLY:,} runs, take the plan 'tight', or {self.base.learner} without boosting"
+                f"each string: too many labels to make runs side by side, and too many runs to make one by one. Give at "
+                f"most {_SINGLY:,} runs, take the plan 'tight', or {self.base.learner} without boosting"
             )
 
 
