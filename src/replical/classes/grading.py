@@ -16,7 +16,7 @@ from math import floor, lcm
 from typing import Any
 
 from replical.classes.base import Label, label_set
-from replical.classes.comparisons import GRID, KINDS, PLAIN, TIE, Kind, from_json
+from replical.classes.comparisons import GRID, KINDS, PLAIN, TIE, Kind, from_json, native
 from replical.classes.own_losses import own_kind, source_of
 from replical.core.canonical import is_digest
 from replical.core.exact import fraction
@@ -113,7 +113,7 @@ class Gold:
             If it is nothing that the loss compares.
         """
         try:
-            found = self._kind.normal(output)
+            found = self._kind.normal(native(output))
         except BadProtocol:
             raise
         except ValueError as error:
@@ -131,7 +131,7 @@ class Gold:
             If it is nothing that the loss compares.
         """
         try:
-            return self._kind.normal(answer)
+            return self._kind.normal(native(answer))
         except BadProtocol:
             raise
         except ValueError as error:
