@@ -24,7 +24,7 @@ and group, each with the truth of its own question; and among models that tie, w
 and once as if images were draws of their own.
 
     python benchmarks/losses.py [--quick] [--out DIR] [--record]
-    python benchmarks/losses.py --page      # the tables of docs/how-to/compare-outputs.md, from the last record
+    python benchmarks/losses.py --page      # the tables of docs/how-to, from the last record
 
 writes DIR/losses.json and .md; --record adds the figures to benchmarks/history/losses, with the commit.
 """
@@ -341,7 +341,7 @@ def patients(private: PrivateRandomness, number: int, rates: Any) -> tuple[NDArr
     return groups, wrong[groups].astype(int)
 
 
-def grouped(labs: int, number: int = 600) -> list[dict[str, Any]]:
+def grouped(labs: int, number: int = 1_200) -> list[dict[str, Any]]:
     """Labs that choose among two models, by groups or not."""
     two, six = PredictionTable(["few errors on small", "few on large"]), PredictionTable([f"m{h}" for h in range(6)])
     tied = [(0.10,) * 2] + [(0.10 + TIE,) * 2] * 5  # the first has a handicap of as much as the others err more
@@ -409,17 +409,21 @@ def tables(found: dict[str, Any]) -> list[str]:
     ]
 
 
+def recorded() -> dict[str, Any]:
+    """The last record."""
+    return dict(json.loads(sorted(HISTORY.glob("*.json"))[-1].read_text(encoding="utf-8")))
+
+
 def main() -> None:
     """Measure and write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one string a set, 400 items")
+    parser.add_argument("--quick", action="store_true", help="one string a set, 400 items, 5 labs with groups")
     parser.add_argument("--page", action="store_true", help="print the tables of the last record, run nothing")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/losses")
     given = parser.parse_args()
     if given.page:
-        found = json.loads(sorted(HISTORY.glob("*.json"))[-1].read_text(encoding="utf-8"))
-        print("\n".join(tables(found)), end="")
+        print("\n".join(tables(recorded())), end="")
         return
     strings, items, labs = (1, 400, 5) if given.quick else (STRINGS, ITEMS, 200)
     found: dict[str, Any] = {"seed": SEED, **NUMBERS, "public_items": PUBLIC, "commit": commit(), "sets": []}
