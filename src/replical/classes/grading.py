@@ -142,6 +142,11 @@ class Gold:
         """What whoever judges may say of outputs that are shown; none where answers are free."""
         return ("1", "2", TIE) if self.name == "duel" else ()
 
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What stands above the outputs that are shown to whoever judges."""
+        return self.choices[:2]
+
     def judged(self, choice: str, outputs: Sequence[str]) -> Said:
         """What a `choice` says of the `outputs` that were shown, two that duel or one that is scored, as a journal keeps it.
 
@@ -274,6 +279,16 @@ class Scores(Gold):
     def choices(self) -> tuple[str, ...]:
         """The words of the scale."""
         return tuple(self.scale)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """One is scored at a time; of numbers nobody could know which is best.
+
+        >>> Scores.on("1-5").heads, Scores.on("pass-fail").heads
+        (('To be scored, 5 is best',), ('To be scored',))
+        """
+        best = min(self.scale, key=self.scale.__getitem__)
+        return (f"To be scored, {best} is best" if best.isdigit() else "To be scored",)
 
     def stray(self, said: Said, outputs: Collection[str]) -> str | None:
         """Something that has a score and is none of the `outputs` of its item."""

@@ -227,9 +227,8 @@ def _judge(session: Session, item: str) -> bool:
             return True
         session.show(item)
     outputs = session.ledger.to_judge(item)[: 1 if isinstance(answers, Scores) else 2]
-    for number, output in enumerate(outputs, start=1):
-        text = output if len(outputs) == 1 else f"{number}: {output}"
-        notes.print(textwrap.indent(text, "  "), markup=False, soft_wrap=True)
+    for head, output in zip(answers.heads, outputs, strict=True):
+        notes.print(textwrap.indent(f"{head}: {output}", "  "), markup=False, soft_wrap=True)
     notes.print(f"  {', '.join(answers.choices)}", markup=False)
     while (reply := _line()) not in (None, "/q"):
         try:
