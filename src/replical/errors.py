@@ -135,6 +135,7 @@ RETIRED: dict[str, str] = {
     "replical confirm": "type replical lab confirm",
     "replical release": "type replical lab release",
     "replical keys": "type replical lab keys",
+    "--device": "leave it out, only replical paper audit and theta compute on a card",
     "--cluster": "leave it out, --workers says how many processes of this machine work",
     "--survivors": "leave it out, every certificate names its survivors",
     "--hard": "leave it out",
