@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import active_against_passive
 import choosing
 import choosing_tables
+import cluster
 import cost_of_replicability
 import which_learner
 from bills_figure import bills_picture
@@ -33,6 +34,7 @@ SETTING: dict[str, Any] = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1
 
 # Each figure from what is stored: the content of its JSON file, and where it goes, without an ending.
 STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {
+    "cluster": cluster.figure,
     "cost-of-replicability": lambda found, path: cost_of_replicability.figure(found["worlds"], path),
 }
 RECORDED: dict[str, Callable[[Path], None]] = {

@@ -3,7 +3,7 @@
     python benchmarks/scale.py [--quick] [--largest] [--out benchmarks/results]
 
 writes DIR/scale.json and DIR/scale.md. Times are seconds of one core a pair of labs, the class prepared; memory is the
-largest the process had. The third table runs the same cells on one process, and on all cores; the last one is
+largest the process had. The third table runs the same cells on one process, on all cores and on Dask; the last one is
 `handicap` and `confirm` at their largest, beside what is promised of them, and with --largest it is printed alone.
 """
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from replical import PrivateRandomness, SharedRandomness, confirm
 from replical.core.kernels import backend
-from replical.core.parallel import cores, local
+from replical.core.parallel import cluster, cores, local
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Piece, Store, work
@@ -82,7 +82,7 @@ def apart(**size: Any) -> dict[str, Any]:
 
 
 def side_by_side(pairs: int) -> list[dict[str, Any]]:
-    """One study on one process and on all cores."""
+    """One study on one process, on all cores, and on Dask."""
     grid = {"class": ["thresholds:1000", "thresholds:100000"], "learner": ["cal", "handicap"]}
     grid |= {"epsilon": [0.1, 0.05], "pool_size": [100_000]}
     study = Study.of(
@@ -92,6 +92,7 @@ def side_by_side(pairs: int) -> list[dict[str, Any]]:
     for what, made in (
         ("1 process", local(1)),
         (f"{cores()} processes", local(cores())),
+        (f"Dask, {cores()} processes", cluster(f"local:{cores()}")),
     ):
         with tempfile.TemporaryDirectory() as name, made as busy:
             started = time.perf_counter()

@@ -73,6 +73,24 @@ def test_the_benchmark_of_a_card_runs_on_the_processor(script, tmp_path):
 
 
 @pytest.mark.slow
+def test_the_benchmark_of_a_cluster_measures_computes_and_compares(script, tmp_path):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    script("cluster", "--quick", "--out", tmp_path)
+    found = read(tmp_path / "cluster.json")
+    assert [row["workers"] for row in found["checks"]] == [1, 1, 2, 2]
+    assert all(size < 10_000 for size in found["sizes"].values())
+    assert drawn(tmp_path, "cluster", "svg")
+
+
+@pytest.mark.slow
+def test_what_100_workers_would_do_is_computed_from_what_was_measured(script, tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    published = ROOT / "docs" / "explanation" / "figures" / "cluster.json"
+    script("cluster", "--measured", published, "--out", tmp_path)
+    assert read(tmp_path / "cluster.json") == read(published)
+
+
+@pytest.mark.slow
 def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(script, tmp_path):
     script("structured", "--quick", "--json", tmp_path / "found.json")
     ours, packed = read(tmp_path / "found.json")["against"]
@@ -100,11 +118,11 @@ def test_the_cost_benchmark_runs(script, name, tmp_path):
     assert drawn(tmp_path, "cost-of-replicability", "svg", "png", "md")
 
 
-NAMES = ("choosing", "cost-of-replicability", "which-learner", "active-against-passive",
+NAMES = ("choosing", "cluster", "cost-of-replicability", "which-learner", "active-against-passive",
          "bills-epsilon", "bills-rho", "bills-class", "bills-noise")  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*NAMES[:3], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[3:])])
+@pytest.mark.parametrize("name", [*NAMES[:4], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[4:])])
 def test_no_legend_of_a_published_figure_lies_on_a_curve_and_no_word_on_another(name, module, monkeypatch, tmp_path):
     """Each is drawn from what is stored, or computed again; nothing is cut off either."""
     pytest.importorskip("matplotlib")

@@ -8,6 +8,8 @@ from replical.gpu import device
 THETA = ("paper", "theta", "--class", "halfspaces:2,60", "--seed", "net", "--pool")
 AUDIT = ("paper", "audit", "--class", "thresholds:20", "--learner", "cal", "--epsilon", ".2", "--pool-size", "200",
          "--seed", "a")  # fmt: skip
+RUN = ("run", "protocol.toml", "--pool", "pool.csv", "--journal", "journal.db", "--out", "out.json",
+       "--labels", "a.csv:y")  # fmt: skip
 
 
 @pytest.fixture
@@ -21,7 +23,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("words", [(*THETA, "pool.csv"), AUDIT], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [(*THETA, "pool.csv"), AUDIT, RUN], ids=lambda words: words[0])
 def test_without_pytorch_it_is_one_sentence_and_nothing_is_touched(here, words, command, monkeypatch):
     monkeypatch.setattr(backend, "torch_trouble", lambda: "PyTorch is not installed")
     code, out, err = command(*words, "--device", "cuda")
@@ -33,7 +35,7 @@ def test_without_pytorch_it_is_one_sentence_and_nothing_is_touched(here, words, 
     assert list(here.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [(*THETA, "pool.csv"), AUDIT], ids=lambda words: words[0])
+@pytest.mark.parametrize("words", [(*THETA, "pool.csv"), AUDIT, RUN], ids=lambda words: words[0])
 def test_what_is_no_device_is_one_sentence(here, words, command):
     code, out, err = command(*words, "--device", "gpu")
     assert (code, out) == (2, "")

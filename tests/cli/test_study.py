@@ -48,7 +48,7 @@ def test_a_study_from_its_file_to_its_folder(study_file, tmp_path):
     assert (told["name"], told["quick"], told["cells"], told["refused"], told["pairs"]) == ("small", False, 4, 0, 120)
     assert told["out"] == str(out)
     assert told["seconds"] > 0
-    assert "workers: 2" in done.stderr
+    assert "workers: 2 on this machine" in done.stderr
     assert "0 of 4 cells, 0 of 120 pairs\n" in done.stderr
     assert "Traceback" not in done.stderr
     assert {each.name for each in out.iterdir()} == {
@@ -103,7 +103,7 @@ def test_refused_cells_are_told_with_their_reason(study_file, tmp_path, capsys, 
 @pytest.mark.slow
 def test_results_are_the_same_bytes_whoever_ran_them(study_file, tmp_path, capsys, plain):
     file, found = study_file(), set()
-    for name, words in {"one": ["--workers", "1"], "two": ["--workers", "2"]}.items():
+    for name, words in {"one": ["--workers", "1"], "two": ["--workers", "2"], "dask": ["--cluster", "local:2"]}.items():
         assert main(["paper", "study", str(file), "--out", str(tmp_path / name), "--json", *words]) == 0
         found.add((tmp_path / name / "results.parquet").read_bytes())
         captured = capsys.readouterr()
@@ -119,7 +119,9 @@ def test_results_are_the_same_bytes_whoever_ran_them(study_file, tmp_path, capsy
         (["--workers", "0"], "--workers must be from 1 to 1000, got 0"),
         (["--workers", "1001"], "got 1001"),
         (["--workers", "two"], "'two' is not a whole number"),
-        (["--cluster", "local:2"], "leave it out, --workers says how many processes of this machine work"),
+        (["--workers", "2", "--cluster", "local:2"], "leave it out with --cluster"),
+        (["--cluster", "local:0"], "e.g. local:2, got 'local:0'"),
+        (["--cluster", "127.0.0.1:1"], "no Dask scheduler answers at '127.0.0.1:1'"),
         (["--frobnicate"], "No such option"),
     ],
 )

@@ -12,7 +12,7 @@ import replical
 from replical.lab.certificate.file import write
 
 # Nothing that somebody who wants the version, or one name, should wait for.
-HEAVY = {"asyncio", "concurrent.futures", "matplotlib", "multiprocessing.pool", "numba", "numpy",
+HEAVY = {"asyncio", "concurrent.futures", "dask", "distributed", "matplotlib", "multiprocessing.pool", "numba", "numpy",
          "opendp", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy", "sklearn", "sqlalchemy", "starlette",
          "torch", "typer", "uvicorn"}  # fmt: skip
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -53,7 +53,7 @@ def test_the_list_of_commands_loads_no_command(bare):
     assert {each for each in found if each.startswith("replical")} <= ours
 
 
-UNNEEDED = {"pyarrow", "pandas", "matplotlib", "sqlalchemy", "rich", "numba", "sklearn", "scipy"}
+UNNEEDED = {"pyarrow", "pandas", "matplotlib", "sqlalchemy", "rich", "numba", "sklearn", "dask", "scipy"}
 
 
 def test_a_plan_loads_what_it_needs(bare):

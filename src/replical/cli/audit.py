@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -10,8 +11,10 @@ import typer
 
 from replical.classes.catalogue import parse
 from replical.cli import inputs as flags
-from replical.cli.output import answer, progress, prose
+from replical.cli.output import answer, notes, progress, prose
+from replical.core.parallel import Workers, cluster
 from replical.core.text import about, amount, at_most, interval
+from replical.errors import BadUsage
 from replical.gpu.device import use
 from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.parameters import OPTIONS
@@ -47,6 +50,7 @@ def audit_command(
     given: flags.Set = None,
     pairs: Annotated[int, typer.Option(parser=flags.whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=flags.whole, help="processes; every core if left out")] = None,
+    at: flags.Cluster = None,
     device: flags.Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
@@ -55,6 +59,8 @@ def audit_command(
     With --labs the pairs are groups of so many labs. --set takes the rare parameters of learners, and plan, which is tight
     or paper: T, k_loop, k_final, batch, a, b, shortlist, strings, runs, max_labels.
     """
+    if at is not None:
+        _check_cluster(workers, device)
     use(device)
     rare = flags.settings(given, _RARE, {"plan": flags.PLAN})
     plan_name = rare.pop("plan", "tight")
@@ -74,30 +80,43 @@ def audit_command(
     )
     C, _ = parse(class_spec, seed=seed)
     public_prior = flags.read_prior(C, prefer)
-    with progress("disagreement coefficient") as update:
-        ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
-    used = ready.learner.plan.prior
-    inputs = {
-        "class": class_spec,
-        "learner": learner,
-        "plan": plan_name,
-        "epsilon": epsilon,
-        "delta": delta,
-        "rho": rho,
-        "theta": ready.theta,
-        "theta_source": ready.theta_source,
-        "nu": ready.nu,
-        "nu_source": ready.nu_source,
-        "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
-        "pool_size": ready.world.pool_size,
-        **named,
-        "prior": None if used.kind == "uniform" else used.fingerprint,
-        "seed": seed,
-    }
-    _all_pairs(ready, inputs, pairs, workers, as_json=as_json)
+    with cluster(at) if at is not None else nullcontext(workers) as busy:
+        with progress("disagreement coefficient") as update:
+            ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
+        used = ready.learner.plan.prior
+        inputs = {
+            "class": class_spec,
+            "learner": learner,
+            "plan": plan_name,
+            "epsilon": epsilon,
+            "delta": delta,
+            "rho": rho,
+            "theta": ready.theta,
+            "theta_source": ready.theta_source,
+            "nu": ready.nu,
+            "nu_source": ready.nu_source,
+            "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
+            "pool_size": ready.world.pool_size,
+            **named,
+            "prior": None if used.kind == "uniform" else used.fingerprint,
+            "seed": seed,
+        }
+        _all_pairs(ready, inputs, pairs, busy, as_json=as_json)
 
 
-def _all_pairs(ready: Setup, inputs: dict[str, Any], pairs: int, workers: int | None, *, as_json: bool) -> None:
+def _check_cluster(workers: int | None, device: str | None) -> None:
+    """What does not go with a cluster."""
+    if workers is not None:
+        raise BadUsage("--workers counts processes of this machine: leave it out with --cluster")
+    if device is not None:
+        raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
+
+
+def _all_pairs(
+    ready: Setup, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
+) -> None:
+    if isinstance(workers, Workers):
+        notes.say(f"workers: {workers.words}")
     started = time.perf_counter()
     labs = inputs["labs"]
     with progress("pairs of labs" if labs is None else f"groups of {labs} labs") as update:

@@ -21,6 +21,7 @@ _OPTIONAL = (
     "starlette",
     "uvicorn",
     "matplotlib",
+    "dask",
     "scikit-learn",
     "opendp",
     "cryptography",

@@ -44,6 +44,9 @@ Device = Annotated[
     str | None,
     typer.Option("--device", help="cuda or cuda:N: large computations on a graphics card, with the same results"),
 ]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="address of a Dask scheduler, or local:N for one started here")
+]
 Prefer = Annotated[
     Path | None,
     typer.Option(

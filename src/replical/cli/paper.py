@@ -17,9 +17,9 @@ from rich.progress import Progress as Bar
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.dimensions import littlestone, vc
-from replical.cli.inputs import CLASSES, Device, items_from, number, whole
+from replical.cli.inputs import CLASSES, Cluster, Device, items_from, number, whole
 from replical.cli.output import answer, notes, progress, prose
-from replical.core.parallel import local
+from replical.core.parallel import cluster, local
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import plural
 from replical.errors import ValueOutOfRange
@@ -40,14 +40,17 @@ def study_command(
     out: Annotated[Path, typer.Option(help="folder for cells, tables, figures and the report")],
     quick: Annotated[bool, typer.Option("--quick", help="the short version the file describes")] = False,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
+    at: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Run a study, or go on with one that was stopped: what is complete in the folder is not run again."""
     if workers is not None and not 1 <= workers <= _MOST_WORKERS:
         raise ValueOutOfRange(f"--workers must be from 1 to {_MOST_WORKERS}, got {workers}")
+    if workers is not None and at is not None:
+        raise ValueOutOfRange("--workers counts processes of this machine: leave it out with --cluster")
     read = Study.read(study)
-    with local(workers) as busy, _progress_bar(read.name) as update:
-        notes.say(f"workers: {busy.count}")
+    with cluster(at) if at is not None else local(workers) as busy, _progress_bar(read.name) as update:
+        notes.say(f"workers: {busy.words}")
         done = run_study(read, out, quick=quick, workers=busy, progress=update)
     if as_json:
         answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.answer()})

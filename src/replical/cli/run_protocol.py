@@ -11,12 +11,13 @@ import typer
 
 from replical.cli import labels as sources
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
-from replical.cli.inputs import SIMULATED, never_over, whole
+from replical.cli.inputs import SIMULATED, Device, never_over, whole
 from replical.cli.output import answer, notes, prose, warn
 from replical.cli.page import PageWords
 from replical.core.files import write_whole
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
+from replical.gpu.device import use
 from replical.lab.certificate.page import page
 from replical.lab.journal.binding import SCHEMA, commitment
 from replical.lab.journal.journal import Journal
@@ -84,6 +85,7 @@ def run_command(
     truths: Annotated[
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
     ] = 12,
+    device: Device = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -92,6 +94,8 @@ def run_command(
     It ends with four lines: the answer, how often it errs, what is proven (or why not, and what would help), the files. A
     run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
+    if device is not None:
+        use(device)
     reads: sources.Files = {
         "the protocol": protocol_file,
         "--pool": pool,

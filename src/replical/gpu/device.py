@@ -170,10 +170,10 @@ def pack(values: Tensor) -> Tensor:
     return octets.view(rows, length // 8).view(torch.int64)
 
 
-def unpack_signs(words: Tensor) -> Tensor:
-    """Bits of packed words as int8: 1 for 0, and -1 for 1."""
+def unpack(words: Tensor, *, signs: bool = False) -> Tensor:
+    """Bits of packed words as int8: 0 and 1, or 1 and -1 if they stand for `signs`."""
     torch = pytorch()
-    table = _table(name())
+    table = _table(name(), signs)
     octets = words.contiguous().view(torch.uint8).flatten().to(torch.int32)
     spread = torch.index_select(table, 0, octets).view(torch.int8)
     return spread.view(*words.shape[:-1], 64 * words.shape[-1])
@@ -189,10 +189,11 @@ def set_bits(words: Tensor) -> Tensor:
 
 
 @cache
-def _table(here: str) -> Tensor:
-    """The eight signs of every octet as eight bytes of an int64."""
+def _table(here: str, signs: bool) -> Tensor:
+    """The eight bits of every octet as eight bytes of an int64."""
     spread = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int8)
-    return pytorch().from_numpy(np.ascontiguousarray(1 - 2 * spread).view(np.int64).ravel()).to(here)
+    spread = 1 - 2 * spread if signs else spread
+    return pytorch().from_numpy(np.ascontiguousarray(spread).view(np.int64).ravel()).to(here)
 
 
 def _shares(here: str) -> bool:

@@ -1,4 +1,4 @@
-"""The PyTorch versions of `pairs` and `signs`; what they compute is said there.
+"""The PyTorch versions of `matrices`, `pairs` and `signs`; what they compute is said there.
 
 *Distances* are products of rows of 1 and -1, whole numbers however they are added. Two rows agree at a position in all of D
 digits or not. Written as signs s_d and t_d, the product of the (1 + s_d t_d)/2 says which, and multiplied out it is the sum,
@@ -13,7 +13,8 @@ and pad bits, which are equal, count as positions that agree.
 every centre that may still come up to the best ratio, marks where they differ from it, and joins each row's marks with those
 of all before it.
 
-*Signs*: a matrix product says most of them. It may add in any order and round less often, so
+*Signs*: on a card where Triton works, which comes with PyTorch there and needs a C compiler, one fused kernel does it
+(`triton_signs`). On all other devices a matrix product says most of them. It may add in any order and round less often, so
 it is off by rounding. For a sum of d products and a start whose sizes add up to T, any order of rounded or fused operations
 is within (d + 2) T 2**-53 of the true sum, to first order, and so is the sum in the fixed order. Where the product is
 further than `_SAFE` times that from zero, both have the same sign. The few others, zeros above all, are added up in the
@@ -23,6 +24,7 @@ rounds after each.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache, reduce
 from operator import xor
 
@@ -36,6 +38,7 @@ from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Tops, Wh
 from replical.gpu import device
 from replical.gpu.device import Tensor
 
+_SPREAD = 320  # bytes a word takes where it is spread to a byte a bit, or an int32 an octet
 _SIDE = 20_000  # rows of a product on a card; larger ones are no faster
 _CENTRES = 2_048  # rows whose distances from everyone are given out together
 _UNIT = 32  # rows and columns of a product of bytes are whole multiples of this
@@ -47,6 +50,30 @@ _SAFE = 8  # times what two sums can differ by
 _TINY = 1e-290  # what products too small for a double may lose
 _EACH = 20  # bytes a height takes with its products, comparisons and bits
 _MANY = 64  # one in so many left open: then all are added up in order
+
+
+# ---- matrices ----
+
+
+def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
+    """Rows become columns; the device keeps a copy of them."""
+    digits, words = len(planes), bits.words_for(len(rows))
+    turned = np.zeros((digits, length, words), dtype=np.uint64)
+    if not words:
+        return turned
+    torch, held, where = device.pytorch(), device.hold(planes), device.send(rows)
+    with device.short_of_memory():
+        made = torch.zeros(turned.shape, dtype=torch.int64, device=held.device)
+        for digit in range(digits):
+            for block in device.blocks(bits.words_for(length), _SPREAD * 64 * words):
+                bits_here = device.unpack(held[digit, :, block].index_select(0, where))
+                values = torch.zeros((bits_here.shape[1], 64 * words), dtype=torch.bool, device=held.device)
+                values[:, : len(rows)] = bits_here.T
+                columns = slice(64 * block.start, min(64 * block.stop, length))
+                made[digit, columns] = device.pack(values)[: columns.stop - columns.start]
+        torch.from_numpy(turned.view(np.int64)).copy_(made)
+    device.keep(turned, made)
+    return turned
 
 
 # ---- distances ----
@@ -86,12 +113,23 @@ def _differences(some: Tensor, others: Tensor) -> Tensor:
         a, b = some[..., start : start + strip], others[..., start : start + strip]
         for chosen in range(1, 2**digits):
             signs = (
-                device.unpack_signs(reduce(xor, (planes[digit] for digit in range(digits) if chosen >> digit & 1)))
+                device.unpack(
+                    reduce(xor, (planes[digit] for digit in range(digits) if chosen >> digit & 1)), signs=True
+                )
                 for planes in (a, b)
             )
             product = _product(*signs).to(wide)
             total = product if total is None else total.add_(product)
     return (64 * words * (2**digits - 1) - total) >> digits
+
+
+def all_pairs(planes: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
+    """All distances between rows on the device, in blocks on and above the diagonal; whoever asks keeps what is needed."""
+    count = planes.shape[1]
+    for top in blocks(count, 1, _SIDE):
+        for left in blocks(count, 1, _SIDE):
+            if left.start >= top.start:
+                yield top, left, _differences(planes[:, top], planes[:, left])
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
@@ -230,6 +268,10 @@ def signs(points: NDArray[np.float64], factors: NDArray[np.float64], starts: NDA
 
 def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
     """The same on the device: packed rows, one a point."""
+    if points.is_cuda and _fuses(str(points.device)):
+        from replical.gpu import triton_signs
+
+        return triton_signs.packed_signs(points, factors, starts)
     torch = device.pytorch()
     count, length = len(factors), bits.words_for(len(factors))
     words = torch.empty((len(points), length), dtype=torch.int64, device=points.device)
@@ -251,6 +293,17 @@ def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
             torch.ge(_in_order(some.T[..., None], across, starts), 0, out=sure)
         words[block] = device.pack(values)
     return words
+
+
+@cache
+def _fuses(here: str) -> bool:
+    """Does Triton work on this card?"""
+    try:
+        from replical.gpu import triton_signs
+
+        return triton_signs.works(here)
+    except Exception:  # of many kinds: no Triton, no C compiler, a card it does not know
+        return False
 
 
 def _in_order(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:

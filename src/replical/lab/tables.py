@@ -2,7 +2,7 @@
 
 Predictions are packed as they are read. What is wrong is named precisely: the column, the row by its id, the value.
 Rows are put into the order of their ids, so that the same items in another order are the same pool.
-Needs pyarrow: ``pip install 'replical[lab]'``.
+All but CSV files need pyarrow: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from replical.study.scheduler import Progress, Sweep
 from replical.study.spec import Cell, Study
 from replical.study.store import Entry, Store, arrow
 
-_PACKAGES = ("replical", "numpy", "scipy", "pyarrow", "matplotlib")
+_PACKAGES = ("replical", "numpy", "scipy", "pyarrow", "matplotlib", "dask")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from replical.core.exact import clopper_pearson
-from replical.core.parallel import cores, ordered_map
+from replical.core.parallel import Workers, cores, ordered_map
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner
@@ -40,7 +40,7 @@ def audit(
     *,
     seed: str,
     pairs: int = 200,
-    workers: int | None = 1,
+    workers: int | Workers | None = 1,
     progress: Progress | None = None,
 ) -> Audit:
     """Run `pairs` pairs of labs and report how often they return the identical hypothesis.
@@ -56,7 +56,7 @@ def audit(
     pairs
         How many pairs.
     workers
-        Processes; None takes every core.
+        Processes; None takes every core. Or others, e.g. a cluster (`replical.core.parallel`).
     progress
         Called with (pairs done, pairs in all).
 
@@ -93,7 +93,7 @@ def audit_groups(
     seed: str,
     groups: int,
     labs: int,
-    workers: int | None = 1,
+    workers: int | Workers | None = 1,
     progress: Progress | None = None,
 ) -> tuple[Audit, GroupAudit]:
     """Run groups of labs, one string a group: how often do all of them return the identical hypothesis?
@@ -117,7 +117,7 @@ def audit_groups(
 
 
 def run_pairs(
-    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None, labs: int = 2
+    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | Workers | None = None, labs: int = 2
 ) -> Generator[Pair, None, None]:
     """All pairs in order, or all groups of more `labs`."""
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
@@ -126,7 +126,9 @@ def run_pairs(
         raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
     if workers is None:
         workers = cores()
-    if workers < 1:
+    if isinstance(workers, Workers):
+        world = world.light()
+    elif workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
     task = PairTask(learner=learner, world=world, seed=seed, labs=labs)
     yield from ordered_map(task, range(pairs), workers, "pair" if labs == 2 else "group")

@@ -6,7 +6,7 @@ parts of a billion, so that errors and the best error ν are exact fractions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -369,3 +369,10 @@ class World:
             noise=self.noise,
             predictions=self.predictions,
         )
+
+    def light(self) -> World:
+        """The same world for a journey: without what whoever gets it can compute."""
+        cells = self.cells
+        own = None if cells is None else self.C.cells()
+        known = cells is not None and own is not None and np.array_equal(own, cells)
+        return replace(self, cells=None if known else cells)

@@ -5,6 +5,7 @@ import os
 import random
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -86,7 +87,7 @@ def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, unt
     assert sweep(LONG_STUDY, folder=out).tables == long_tables
 
 
-@pytest.mark.parametrize("words", [["--workers", "2"], ["--workers", "1"]], ids=" ".join)
+@pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"], ["--workers", "1"]], ids=" ".join)
 @pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path, start, until):
     out = tmp_path / "out"
@@ -104,11 +105,12 @@ def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path,
     assert not list(out.rglob(".part-*"))
 
 
+@pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"]], ids=" ".join)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.slow
-def test_workers_leave_with_their_parent(number, long_file, tmp_path, start, until):
+def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, start, until):
     out = tmp_path / "out"
-    process = start("paper", "study", long_file, "--out", out, "--workers", 2)
+    process = start("paper", "study", long_file, "--out", out, *words)
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
     os.kill(process.pid, number)
     process.communicate(timeout=60)
@@ -157,11 +159,11 @@ def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_killed_at_any_moment_the_results_are_the_same_bytes(seed, long_file, tmp_path, start, cells_of):
-    """Killed while it starts, works, writes tables, draws."""
+    """Killed while it starts, works, writes tables, draws; with processes and with Dask."""
     chance = random.Random(seed)
     assert replical(long_file, "--out", tmp_path / "whole", "--workers", "1").returncode == 0
     for number in range(8):
-        words = chance.choice([["--workers", "2"], ["--workers", "1"]])
+        words = chance.choice([["--workers", "2"], ["--workers", "1"], ["--cluster", "local:2"]])
         process = start("paper", "study", long_file, "--out", tmp_path / "out", *words)
         time.sleep(chance.uniform(0.2, 9))
         os.kill(process.pid, signal.SIGKILL)
@@ -182,3 +184,16 @@ def test_two_commands_at_once_in_one_folder(long_file, tmp_path, start):
     assert replical(long_file, "--out", tmp_path / "alone", "--workers", "1").returncode == 0
     assert (tmp_path / "out" / "results.parquet").read_bytes() == (tmp_path / "alone" / "results.parquet").read_bytes()
     assert not list((tmp_path / "out").rglob(".part-*"))
+
+
+@pytest.mark.slow
+def test_who_listens_but_does_not_answer_is_no_scheduler(study_file, tmp_path):
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        done = replical(
+            study_file(), "--out", tmp_path / "out", "--json", "--cluster", f"127.0.0.1:{deaf.getsockname()[1]}"
+        )
+    assert done.returncode == 2, done.stderr
+    assert "no Dask scheduler answers" in json.loads(done.stdout)["message"]
+    assert "Traceback" not in done.stderr

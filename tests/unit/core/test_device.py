@@ -8,10 +8,13 @@ import pytest
 
 from replical.core import bits
 from replical.core.kernels import backend
+from replical.core.kernels.matrices import transpose
 from replical.core.kernels.pairs import GrowingBalls, Pairs
 from replical.core.kernels.signs import signs
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
-from replical.gpu import device, kernels
+from replical.gpu import device
+from replical.gpu import kernels as torch_balls
+from replical.gpu import kernels as torch_pairs
 
 needs_torch = pytest.mark.skipif(backend.torch_trouble() is not None, reason="PyTorch is not installed")
 
@@ -182,19 +185,20 @@ def test_little_room_means_smaller_blocks_and_nothing_else(fresh, room):
     generator = np.random.default_rng(room)
     codes = np.where(generator.random((90, 150)) < 0.2, generator.integers(4, size=(90, 150)), 1)
     planes = np.stack([bits.pack((codes >> digit) & 1 == 1) for digit in range(2)])
+    rows = generator.integers(90, size=60)
     weights = generator.integers(1, 9, size=192)[: 64 * planes.shape[2]]
     heavy = np.where(np.arange(192) < 150, weights, 1)
 
     def everything():
         out = np.zeros((30, 2), dtype=np.uint64)
-        points, factors = (np.random.default_rng(seed).normal(size=(count, 3)) for seed, count in ((1, 30), (2, 100)))
+        points, factors = generator_of(1).normal(size=(30, 3)), generator_of(2).normal(size=(100, 3))
         signs(points, factors, np.zeros(100), out)
         far = Pairs(planes, heavy).matrix()
         whole = int(heavy[:150][(codes != codes[0]).any(axis=0)].sum())
         tops = GrowingBalls(planes, heavy, whole=whole).tops(np.arange(90), far, inner=2, best=0.0)
         top = tops.ratios.max()
         return [
-            out.tolist(), far.tolist(), tops.inside.tolist(),
+            out.tolist(), far.tolist(), tops.inside.tolist(), transpose(planes, rows, 150).tolist(),
             [(h, int(tops.disputed[h]), int(tops.radius[h])) for h in np.flatnonzero(tops.ratios == top)],
         ]  # fmt: skip
 
@@ -202,9 +206,13 @@ def test_little_room_means_smaller_blocks_and_nothing_else(fresh, room):
         expected = everything()
     fresh.setenv(backend.DEVICE, "cpu")
     fresh.setattr(device, "room", lambda: room)
-    fresh.setattr(kernels, "_SIDE", 17)
-    fresh.setattr(kernels, "_CENTRES", 7)
-    fresh.setattr(kernels, "_STEP", 3)
+    fresh.setattr(torch_pairs, "_SIDE", 17)
+    fresh.setattr(torch_pairs, "_CENTRES", 7)
+    fresh.setattr(torch_balls, "_STEP", 3)
     with backend.using("torch"):
         for ours, theirs in zip(everything(), expected, strict=True):
             assert ours == theirs
+
+
+def generator_of(seed):
+    return np.random.default_rng(seed)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import pickle
 import threading
 import time
 from concurrent.futures import BrokenExecutor, Future
 
 import pytest
 
-from replical.core.parallel import Workers, as_completed, local, ordered_map
+from replical.core.parallel import Workers, local, ordered_map
 from replical.errors import ValueOutOfRange, WorkerLost
 
 
@@ -66,41 +67,38 @@ def test_after_a_failure_no_thread_is_left_to_trip_over():
 class Unreliable(Workers):
     """Loses every unit the first `times`, and never answers the first before the others."""
 
-    count, ahead = 2, 6
+    count, ahead, words = 2, 6, ""
 
-    def __init__(self, times, losses=3):
-        self.times, self.losses, self.tries, self.first = times, losses, {}, None
+    def __init__(self, times=0, losses=3):
+        self.times, self.losses, self.seen, self.first = times, losses, {}, None
 
     def submit(self, function, /, *args):
-        future, unit = Future(), args[0]
-        self.tries[unit] = self.tries.get(unit, 0) + 1
-        if self.tries[unit] <= self.times:
+        future, (_, units) = Future(), args
+        self.seen[units] = self.seen.get(units, 0) + 1
+        if self.seen[units] <= self.times:
             future.set_exception(BrokenExecutor("lost"))
         elif self.first is None:
-            self.first = future
+            self.first = (future, function, args)
         else:
-            future.set_result(function(unit))
-            if len(self.tries) > 5 and not self.first.done():
-                self.first.set_result(None)
+            future.set_result(function(*args))
+            if len(self.seen) > 5 and not self.first[0].done():
+                self.first[0].set_result(self.first[1](*self.first[2]))
         return future
 
 
-def run(workers):
-    units = iter(range(100))
-    submit = lambda unit: workers.submit(str, unit)  # noqa: E731
-    return [unit for unit, _ in as_completed(lambda: next(units, None), submit, workers, lambda unit: f"pair {unit}")]
-
-
 @pytest.mark.parametrize("losses", [0, 1, 2])
-def test_all_come_whatever_is_lost(losses, caplog):
-    assert sorted(run(workers := Unreliable(losses))) == list(range(100))
-    assert caplog.text.count("a worker was lost during pair") == losses * len(workers.tries) == losses * 100
+def test_all_come_in_their_order_whatever_is_lost(losses, caplog):
+    workers = Unreliable(losses)
+    assert list(ordered_map(str, range(100), workers)) == [str(n) for n in range(100)]
+    assert sum(map(len, workers.seen)) == 100
+    assert caplog.text.count("a worker was lost during work unit") == losses * len(workers.seen)
 
 
-@pytest.mark.parametrize(("times", "losses"), [(3, 3), (1, 1)])
-def test_a_unit_that_ends_every_worker_is_named(times, losses):
+def test_a_unit_that_ends_every_worker_is_named():
     with pytest.raises(WorkerLost, match=r"ended during pair \d, perhaps for lack of memory: use smaller pools"):
-        run(Unreliable(times, losses))
+        list(ordered_map(str, range(100), Unreliable(3), "pair"))
+    with pytest.raises(WorkerLost):
+        list(ordered_map(str, range(100), Unreliable(1, losses=1)))
 
 
 def refuses(number):
@@ -109,7 +107,7 @@ def refuses(number):
     return number
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [Unreliable(), Unreliable(1), 2])
 def test_the_first_refusal_is_told_after_all_that_stand_before_it(workers):
     running, found = ordered_map(refuses, range(100), workers), []
     with pytest.raises(ValueOutOfRange, match="^not 3$"):
@@ -124,12 +122,10 @@ def end_once(number):
     return number
 
 
-def test_a_process_that_ends_is_started_anew(tmp_path, monkeypatch):
+def test_processes_of_this_machine_too(tmp_path, monkeypatch):
     monkeypatch.setenv("REPLICAL_TEST_ENDED", str(tmp_path / "ended"))
-    units = iter(range(40))
     with local(2) as busy:
-        done = as_completed(lambda: next(units, None), lambda unit: busy.submit(end_once, unit), busy, str)
-        assert sorted(future.result() for _, future in done) == list(range(40))
+        assert list(ordered_map(end_once, range(40), busy)) == list(range(40))
     assert (tmp_path / "ended").exists()
 
 
@@ -139,32 +135,26 @@ def test_processes_started_for_one_map_end_with_the_first_of_them(tmp_path, monk
         list(ordered_map(end_once, range(40), 2))
 
 
-class Counting:
-    """A function that counts its calls in each process."""
+class Long:
+    """A function that is too long to travel with every unit, and counts its calls in each process."""
 
     def __init__(self):
-        self.calls = 0
+        self.ballast, self.calls = bytes(1000), 0
 
     def __call__(self, number):
+        end_once(number)
         self.calls += 1
         return number, os.getpid(), self.calls
 
 
-def test_a_function_travels_once_to_each_process():
-    found = list(ordered_map(Counting(), range(40), 2))
+def test_what_is_long_travels_once_to_each_process_and_to_those_started_later(tmp_path, monkeypatch):
+    monkeypatch.setenv("REPLICAL_TEST_ENDED", str(tmp_path / "ended"))
+    with local(2) as busy:
+        found = list(ordered_map(Long(), range(40), busy))
+        with busy.hold(Long()) as held:
+            assert len(pickle.dumps(held)) < 200
     assert [number for number, _, _ in found] == list(range(40))
     for pid in {pid for _, pid, _ in found}:
         calls = [calls for _, who, calls in found if who == pid]
         assert len(set(calls)) == len(calls)  # one object, called again and again
-
-
-class Unreadable(Counting):
-    """Packed here, and nothing there."""
-
-    def __reduce__(self):
-        return int, ("not here",)
-
-
-def test_a_function_that_no_process_can_read_is_told_as_it_is():
-    with pytest.raises(ValueError, match="not here"):
-        list(ordered_map(Unreadable(), range(4), 2))
+    assert (tmp_path / "ended").exists()

@@ -22,7 +22,7 @@ CONTENT = {
 }  # fmt: skip
 FACTS = {
     "quick": False,
-    "versions": {"python": "3", "scipy": None},
+    "versions": {"python": "3", "dask": None},
     "fingerprint": "sha256:0",
     "cells_by_version": {"1": 9},
 }

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 import pyarrow as pa
 import pytest
 
-from replical.core.parallel import local
+from replical.core.parallel import Workers, local
 from replical.study.results import SCHEMA, table
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
@@ -240,13 +240,14 @@ def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):
 # The workers themselves
 def test_workers_of_this_machine_are_told_and_leave(sweep):
     with local(2) as busy:
-        assert busy.count == 2
+        assert (busy.count, busy.words) == (2, "2 on this machine")
         pids = [busy.submit(os.getpid).result() for _ in range(2)]
         assert os.getpid() not in pids
         for _ in range(3):
             busy.submit(time.sleep, 60)  # nobody waits for that
     with local(1) as busy:
         assert busy.submit(os.getpid).result() == os.getpid()
+    assert isinstance(busy, Workers)
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

@@ -95,7 +95,7 @@ TRIED = [
 
 @pytest.mark.slow
 def test_threads_do_not_disturb_each_other():
-    """Two threads at once."""
+    """As the threads of a Dask worker."""
     pieces = [
         Piece(cell="", experiment=tried, class_seed="threads", seed="threads", start=start, end=start + 2)
         for start in range(0, 12, 2)

@@ -9,7 +9,7 @@ import pytest
 
 from replical.classes.catalogue import read_table
 from replical.cli import main
-from replical.core.parallel import local
+from replical.core.parallel import cluster, local
 from replical.errors import BadStudy, BadTable
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
@@ -79,6 +79,12 @@ def test_a_table_is_looked_for_beside_the_study(home, tmp_path, monkeypatch):
     assert str(tmp_path) not in str(rows)
 
 
+@pytest.mark.slow
+def test_workers_in_other_folders_find_it(home, tmp_path):
+    pytest.importorskip("distributed")
+    assert ran(home, tmp_path / "dask", "--cluster", "local:2") == ran(home, tmp_path / "here")
+
+
 def test_a_changed_table_makes_other_cells(home, tmp_path):
     out = tmp_path / "out"
     old, before = ran(home, out), ids(home)
@@ -118,7 +124,7 @@ def test_neither_the_name_of_a_table_nor_its_folder_counts(home, tmp_path):
 
 
 @pytest.mark.parametrize("change", ["another", "none"])
-@pytest.mark.parametrize("workers", ["here", "processes"])
+@pytest.mark.parametrize("workers", ["here", "processes", "dask"])
 def test_who_has_another_table_or_none_says_so_and_what_is_there_is_kept(change, workers, home, tmp_path):
     folder = tmp_path / "out"
     with local(1) as busy:
@@ -130,7 +136,9 @@ def test_who_has_another_table_or_none_says_so_and_what_is_there_is_kept(change,
     path.unlink()
     if change == "another":
         path.write_text(predictions(2), encoding="utf-8")
-    started = {"here": lambda: local(1), "processes": lambda: local(2)}
+    if workers == "dask":
+        pytest.importorskip("distributed")
+    started = {"here": lambda: local(1), "processes": lambda: local(2), "dask": lambda: cluster("local:1")}
     _prepare.cache_clear()
     with started[workers]() as busy, pytest.raises(BadStudy) as caught:
         Sweep(cells, Store(folder), busy).run()

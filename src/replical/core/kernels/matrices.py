@@ -395,7 +395,7 @@ def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     return gathered
 
 
-@register(lambda planes, rows, length: len(planes) * len(rows) * length // 2, numba="numba_rows")
+@register(lambda planes, rows, length: len(planes) * len(rows) * length // 2, numba="numba_rows", torch=True)
 def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
     """The chosen `rows`, `length` bits long, as columns.
 

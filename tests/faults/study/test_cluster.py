@@ -1,0 +1,198 @@
+"""The same cells on a Dask cluster, started here or elsewhere, and what happens when parts of it go away."""
+
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+
+from replical.core.parallel import cluster, local
+from replical.errors import BadUsage, WorkerLost
+from replical.study.scheduler import Sweep
+from replical.study.spec import Study
+from replical.study.store import Store
+from support.dask import answers, free_port, wait_for_workers
+from support.studies import GRID
+
+pytest.importorskip("distributed")
+
+
+BASE = {"schema": "replical.study/1", "name": "small", "seed": "small 1", "stop": {"pairs": 60}, "grid": [GRID]}
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """What one process finds."""
+    with local(1) as busy:
+        kept = Sweep(Study.of(BASE).cells(), Store(tmp_path_factory.mktemp("usual")), busy).run()
+    return {name: (each.rows, each.facts) for name, each in kept.items()}
+
+
+@pytest.mark.slow
+def test_threads_of_a_worker_elsewhere_find_the_same(elsewhere, sweep, usual):
+    for address in (elsewhere, f"tcp://{elsewhere}"):
+        with cluster(address) as busy:
+            assert (busy.count, busy.words) == (3, f"3 on Dask at {address}")
+            assert sweep(BASE, workers=busy).tables == usual
+
+
+def test_a_cluster_goes_on_where_processes_stopped_and_back(elsewhere, sweep, usual, tmp_path):
+    folder = tmp_path / "both"
+    with cluster(elsewhere) as busy:
+        sweep({**BASE, "stop": {"pairs": 20}}, folder=folder, workers=busy)
+    sweep({**BASE, "stop": {"pairs": 40}}, folder=folder)
+    with cluster(elsewhere) as busy:
+        assert sweep(BASE, folder=folder, workers=busy).tables == usual
+
+
+def test_a_mistake_in_the_work_is_told_as_it_is(elsewhere, sweep, monkeypatch):
+    def task(piece):  # sent as it is: defined in no module a worker could import
+        raise ZeroDivisionError("a mistake")
+
+    task.__module__ = "__main__"
+    monkeypatch.setattr("replical.study.scheduler.work", task)
+    with cluster(elsewhere) as busy, pytest.raises(ZeroDivisionError, match="a mistake"):
+        sweep(BASE, workers=busy)
+
+
+def test_workers_of_another_version_are_refused(elsewhere, monkeypatch):
+    monkeypatch.setattr("replical.core.parallel.version", lambda _: "9.9")
+    with (
+        pytest.raises(BadUsage, match=r"part of the Dask cluster at '127.* has replical .*: install 9\.9 there"),
+        cluster(elsewhere),
+    ):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("without", ["dask_scheduler", "dask_worker"])
+def test_every_part_of_a_cluster_needs_the_library(without, dask_processes, tmp_path):
+    (tmp_path / "replical").mkdir()
+    (tmp_path / "replical" / "__init__.py").write_text("raise ImportError('not here')")
+    paths = {
+        name: {"PYTHONPATH": str(tmp_path)} if name == without else {} for name in ("dask_scheduler", "dask_worker")
+    }
+    port = free_port()
+    dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, **paths["dask_scheduler"])
+    answers(port)
+    dask_processes("dask_worker", f"127.0.0.1:{port}", "--nthreads", 1, "--host", "127.0.0.1", **paths["dask_worker"])
+    wait_for_workers(f"127.0.0.1:{port}", 1)
+    with (
+        pytest.raises(BadUsage, match="has no replical: scheduler and workers need version"),
+        cluster(f"127.0.0.1:{port}"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "nobody", "tcp://", "http://127.0.0.1:80", "127.0.0.1:99999", "tls://127.0.0.1:1", "tcp://[::1", "inproc://x", "127.0.0.1:1"],
+)  # fmt: skip
+def test_where_nobody_answers_it_is_said_at_once(address):
+    started = time.monotonic()
+    with pytest.raises(BadUsage) as caught, cluster(address):
+        pass
+    assert str(caught.value) == f"no Dask scheduler answers at {address!r}: start one with dask scheduler"
+    assert time.monotonic() - started < 8
+
+
+@pytest.mark.parametrize(
+    "address", ["local", "local:", "local:0", "local:-1", "local:x", "local:1001", "local:²", "local:" + "9" * 5000]
+)
+def test_how_to_start_workers_here(address):
+    with pytest.raises(BadUsage, match="starts N worker processes, e.g. local:2, got 'local"), cluster(address):
+        pass
+
+
+def test_a_killed_worker_costs_its_own_pieces(sweep, usual, tasks, tmp_path):
+    """One of two processes of a cluster started here is killed in the middle of a piece: there it waits for that."""
+    ran, wanted, hung = (tmp_path / name for name in ("ran", "wanted", "hung"))
+    ran.mkdir()
+    tasks(f"""
+def task(piece):
+    (Path({str(ran)!r}) / f"{{piece.cell}}-{{piece.start}}-{{os.getpid()}}").write_text(str(piece.end - piece.start))
+    time.sleep(0.1)
+    if Path({str(wanted)!r}).exists():
+        try:
+            Path({str(hung)!r}).mkdir()
+        except FileExistsError:
+            return work(piece)
+        (Path({str(hung)!r}) / str(os.getpid())).touch()
+        time.sleep(600)
+    return work(piece)
+""")
+    killed = []
+
+    def kill(far):
+        if far.pairs_done >= 40:
+            wanted.touch()
+        if hung.exists() and not killed:
+            killed.extend(path.name for path in hung.iterdir())
+            for pid in killed:
+                os.kill(int(pid), signal.SIGKILL)
+
+    with cluster("local:2") as busy:
+        assert busy.words == "2 on Dask at local:2"
+        assert busy.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result() is None
+        assert sweep(BASE, workers=busy, progress=kill).tables == usual
+    assert sum({path.name.rpartition("-")[0]: int(path.read_text()) for path in ran.iterdir()}.values()) == 4 * 60
+    runs = [path.name.split("-") for path in ran.iterdir()]
+    again = [run for run in runs if run[2] != killed[0] and [*run[:2], killed[0]] in runs]
+    assert 1 <= len(again) <= 4  # the one it worked on, and what it had not yet handed over
+
+
+@pytest.mark.slow
+def test_a_piece_that_ends_every_worker_is_named(sweep, tasks, tmp_path, cells_of):
+    tasks("""
+def task(piece):
+    if piece.experiment.class_spec == "thresholds:1000":
+        os._exit(9)
+    return work(piece)
+""")
+    folder = tmp_path / "deadly"
+    with cluster("local:2") as busy, pytest.raises(WorkerLost, match="ended during .* on thresholds:1000 .* is kept"):
+        sweep(BASE, folder=folder, workers=busy)
+    assert 1 <= len(cells_of(folder)) <= 2
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_is_one_sentence(dask_processes, sweep, tasks, tmp_path):
+    tasks("def task(piece):\n    time.sleep(0.2)\n    return work(piece)\n")
+    port = free_port()
+    gone = dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, PYTHONPATH=os.pathsep.join(sys.path))
+    answers(port)
+    path = os.pathsep.join(sys.path)
+    dask_processes(
+        "dask_worker", f"127.0.0.1:{port}", "--nthreads", 1, "--no-nanny", "--host", "127.0.0.1", PYTHONPATH=path
+    )
+    wait_for_workers(f"127.0.0.1:{port}", 1)
+    with (
+        cluster(f"127.0.0.1:{port}") as busy,
+        pytest.raises(WorkerLost, match="scheduler at 127.* is gone; what is complete"),
+    ):
+        sweep(BASE, workers=busy, progress=lambda far: far.pairs_done >= 30 and gone.kill())
+
+
+@pytest.mark.slow
+def test_without_workers_it_waits_and_says_so(dask_processes, sweep, usual, tasks, monkeypatch, caplog):
+    tasks("def task(piece):\n    time.sleep(0.2)\n    return work(piece)\n")
+    monkeypatch.setattr("replical.core.parallel._PATIENCE", 2.0)
+    port, path = free_port(), os.pathsep.join(sys.path)
+    dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, PYTHONPATH=os.pathsep.join(sys.path))
+    answers(port)
+    words = ["dask_worker", f"127.0.0.1:{port}", "--nthreads", 1, "--no-nanny", "--host", "127.0.0.1"]
+    first = dask_processes(*words, PYTHONPATH=path)
+    wait_for_workers(f"127.0.0.1:{port}", 1)
+    later = []
+
+    def kill(far):
+        if far.pairs_done >= 30 and not later:
+            first.kill()
+            later.append(threading.Timer(6, lambda: dask_processes(*words, PYTHONPATH=path)))
+            later[0].start()
+
+    with cluster(f"127.0.0.1:{port}") as busy:
+        assert sweep(BASE, workers=busy, progress=kill).tables == usual
+    assert "no worker is left on Dask at 127.0.0.1" in caplog.text
