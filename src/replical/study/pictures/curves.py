@@ -102,10 +102,7 @@ def _draw_panel(axes: Axes, panel: list[Growth], axis: str) -> None:
 
 def _error_bars(growth: Growth) -> list[list[float]]:
     """Standard errors; on an axis of logarithms they end above 0."""
-    return [
-        [min(point.error, 0.9 * point.labels) for point in growth.points],
-        [point.error for point in growth.points],
-    ]
+    return [[min(point.error, 0.9 * point.labels) for point in growth.points], [point.error for point in growth.points]]
 
 
 def _bound_line(growth: Growth, slope: float) -> list[float]:

@@ -38,13 +38,7 @@ if TYPE_CHECKING:
 
 # The plain learner, ours, the paper's: for labels without noise, then with noise.
 _FAMILIES = (("cal", "handicap", "replical"), ("a2", "handicap", "replica2"))
-_NAMES = {
-    "cal": "CAL",
-    "handicap": "handicap",
-    "replical": "RepliCAL",
-    "a2": "A²",
-    "replica2": "ReplicA²",
-}
+_NAMES = {"cal": "CAL", "handicap": "handicap", "replical": "RepliCAL", "a2": "A²", "replica2": "ReplicA²"}
 _WORLD = ("class", "noise", "epsilon", "delta")
 _LONG = 1e4  # from here on a power of ten is easier to compare
 _WIDE = 20  # times the fewest labels: from here on an axis of logarithms
