@@ -8,17 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical import (
-    CAL,
-    ERM,
-    Population,
-    PrivateRandomness,
-    RepliCAL,
-    SharedRandomness,
-    Thresholds,
-    learn,
-    plan,
-)
+from replical import CAL, ERM, Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, learn, plan
 from support import reference
 from support.labs import lab, worlds
 

@@ -120,9 +120,7 @@ class Boosted:
                 Condition(name=FREQUENT, value=float(winner.frequency), bound=float(winner.v), held=winner.frequent),
             ),
             boosting=Boosting(
-                runs=plan.runs * len(tried),
-                strings=len(tried),
-                frequency=winner.frequency if winner.frequent else None,
+                runs=plan.runs * len(tried), strings=len(tried), frequency=winner.frequency if winner.frequent else None
             ),
         )
 
