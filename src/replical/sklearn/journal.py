@@ -59,12 +59,7 @@ class FitOrdering(Ordering):
 
 
 def ask_and_keep(
-    journal: str | PathLike[str],
-    learner: Learner,
-    C: PredictionTable,
-    items: Items,
-    labels: RowCodes,
-    seed: str,
+    journal: str | PathLike[str], learner: Learner, C: PredictionTable, items: Items, labels: RowCodes, seed: str
 ) -> Result:
     """Let a learner ask until it has an answer; each label is in the `journal` before the next is asked for."""
     losses = getattr(learner.plan, "losses", None)

@@ -150,9 +150,9 @@ def test_with_a_gold_loss_confirm_is_its_twin(world, answer, margin, batch):
     assert (found.outcome, found.against, found.asked, found.scanned, found.unlabelled) == twin
 
 
-def row(name, output, answer, **numbers):
+def row(name, output, answer, *others, **numbers):
     loss = Gold.of(name, **numbers)
-    return Fraction(loss.row(loss.read(answer), [loss.normal(output)])[0], loss.unit)
+    return Fraction(loss.row(loss.read(answer), [loss.normal(each) for each in (output, *others)])[0], loss.unit)
 
 
 @given(NUMBERS, NUMBERS)
@@ -164,7 +164,9 @@ def test_numbers_lose_what_they_are_off_up_to_the_clip(one, two):
 
 @given(st.sampled_from("ab"), st.sampled_from(["a", "b", "tie"]))
 def test_the_loser_of_a_duel_loses_all_and_a_tie_costs_half(output, preferred):
-    assert row("duel", output, preferred) == (Fraction(1, 2) if preferred == "tie" else output != preferred)
+    assert row("duel", output, preferred, "b" if output == "a" else "a") == (
+        Fraction(1, 2) if preferred == "tie" else output != preferred
+    )
 
 
 @given(SETS, SETS)
