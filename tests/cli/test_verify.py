@@ -6,9 +6,7 @@ import pytest
 
 from replical.cli import main
 from replical.errors import BadUsage
-from replical.lab.certificate.file import (
-    read,
-)
+from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
 
 

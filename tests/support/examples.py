@@ -59,6 +59,7 @@ def _runs(folder):
     """Two labs for each of two protocols, what they publish, and one that confirms an answer."""
     from replical import Session
     from replical.lab.certificate.file import certify, text_of
+    from replical.lab.certificate.overlap import items_file
     from replical.lab.confirmation import confirming
     from replical.lab.journal.journal import Journal
     from replical.lab.release import vote_of
@@ -72,6 +73,7 @@ def _runs(folder):
             (folder / f"certificate-{name}.json").write_text(text_of(run.certificate))
             (folder / f"protocol-{name}.toml").write_text(run.protocol.toml())
             if name in "ab":
+                (folder / f"hashed-{name}.json").write_text(text_of(items_file(run.lab, bytes(32))))
                 run.session.ledger.lab = f"lab {name}"
                 (folder / f"vote-{name}.json").write_text(text_of(vote_of(run.session)))
     protocol = confirming(run.certificate, margin=0.35, level=0.05)

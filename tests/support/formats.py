@@ -159,6 +159,13 @@ def _release(folder, scratch, budget, *votes):
     return command("lab", "release", *words, "--out", scratch / "release.json", *votes)
 
 
+def read_hashed_items(path, folder):
+    """Beside those of another lab."""
+    from replical.lab.certificate.overlap import overlap, read_items
+
+    return accepted(lambda: overlap(read_items(path), read_items(folder / "hashed-b.json")))
+
+
 def read_vote(path, folder):
     """As the curator reads it."""
     budget = path.with_name("spent.toml")
@@ -263,6 +270,7 @@ FORMATS = {
     "confirmation": Format(kind="sealed", pattern="confirmation-*.json", read=read_confirmation),
     "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
     "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
+    "hashed items": Format(kind="json", pattern="hashed-*.json", read=read_hashed_items),
     "vote": Format(kind="json", pattern="vote-*.json", read=read_vote),
     "budget": Format(kind="toml", pattern="budget-*.toml", read=read_budget),
     "journal": Format(kind="bytes", pattern="journal-*.db", read=read_journal),
