@@ -117,6 +117,50 @@ def test_judgements_that_cannot_be_are_found_out(command, told, wrong):
     assert (code, wrong in out) == (1, True)
 
 
+@pytest.mark.parametrize(
+    ("cell", "wrong"),
+    [
+        ('{"%s": "9"}', "as '9', which is none of pass, fail, cannot tell"),
+        ('{"%s": 0.5}', "as '0.5', which is none of"),
+        ('{"%s": NaN}', "which is none of"),
+        ("pass", "and not a score for each different output"),
+        ("[1, 2]", "and not a score for each different output"),
+    ],
+)
+def test_a_score_that_is_none_is_named_before_anything_is_asked(command, cell, wrong):
+    with Path("1.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    rows[7][-1] = cell.replace("%s", rows[7][1])
+    with Path("bad.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    code, _, err = command("run", "p.toml", "--pool", "bad.csv", "--labels", "bad.csv:scores", "--journal", "bad.db",
+                           "--out", "bad.json", "--truths", "0")  # fmt: skip
+    assert (code, err.count("\n"), wrong in err, f"item '{rows[7][0]}'" in err) == (2, 1, True, True), err
+    assert not Path("bad.db").exists()
+
+
+def test_what_the_answer_loses_is_measured_by_one_score_an_item(command):
+    assert labelled(command, 1)[0] == 0
+    before = read(Path("1.json"))["body"]["labels"]
+    code, out, err = command("run", "p.toml", "--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "e.db", "--out",
+                             "e.json", "--measure-error", "50", "--truths", "0")  # fmt: skip
+    assert code == 0, err
+    body = read(Path("e.json"))["body"]
+    error, table = body["answer_error"], said(1)
+    assert before["judgements"] > before["asked"]
+    assert (error["of"], error["labels"], error["skipped"]) == ("loss", 50, 0)
+    assert body["labels"]["judgements"] - body["labels"]["asked"] == sum(len(each) - 1 for each in answers_in("e.db"))
+    truth = np.mean([judged(item, output) == "fail" for item, output in zip(table["id"], table["short"], strict=True)])
+    assert error["low"] < truth < error["high"]
+    assert f"{error['estimate']:.3g}" in out
+    assert command("verify", "e.json", "--pool", "1.csv", "--journal", "e.db")[0] == 0
+
+
+def answers_in(path):
+    with Journal(path, write=False) as journal:
+        return [event.said for event in journal.events() if event.kind == "answer"]
+
+
 @pytest.mark.parametrize("most", [1, 20, 21])
 def test_a_budget_counts_judgements_and_nobody_bets_on_an_item_that_it_ends_in(command, most):
     Path("m.toml").write_text(Protocol.of(content({"scores": "pass-fail"}, epsilon=0.05, max_labels=most)).toml())
@@ -302,8 +346,7 @@ def test_a_batch_has_a_row_for_each_output_and_comes_to_what_a_column_does(comma
     done = read(Path("f.json"))["body"]
     assert command("verify", "f.json", "--pool", "1.csv", "--journal", "f.db")[0] == 0
     assert done["hypothesis"]["description"] == "short"
-    scored = [event.said for event in Journal("f.db", write=False).events() if event.kind == "answer"]
-    assert sum(map(len, scored)) == done["labels"]["judgements"]
+    assert sum(map(len, answers_in("f.db"))) == done["labels"]["judgements"]
     changed = filled(first, lambda row: {"pass": "fail", "fail": "pass"}[score_of(row)])
     code, said = by_file(command, "b.toml")
     assert (code, "is recorded: record '{" in said) == (2, True)  # as the option of journal correct wants it
@@ -338,11 +381,6 @@ def preferred(first, second):
     return "1" if min((first, second), key=list(LOSSES).index) == first else "2"
 
 
-def heard(path):
-    with Journal(path, write=False) as journal:
-        return [event.said for event in journal.events() if event.kind == "answer"]
-
-
 @pytest.fixture
 def duel(command):
     """A batch of a duel, and the outputs that are preferred."""
@@ -356,7 +394,7 @@ def test_two_candidates_duel_by_file(command, duel):
     assert {preferred(row["first"], row["second"]) for row in rows} == {"1", "2"}  # sides are drawn
     code, said = by_file(command, "d.toml")
     assert code in (0, 3), said
-    assert heard("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
+    assert answers_in("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
 
 
 def test_two_candidates_duel_in_label_studio(command, duel):
@@ -370,7 +408,7 @@ def test_two_candidates_duel_in_label_studio(command, duel):
     Path("export.json").write_text(json.dumps(tasks))
     assert by_file(command, "d.toml", "--answers", "export.json")[0] in (0, 3)
     best = [min(task["data"]["output_0"], task["data"]["output_1"], key=list(LOSSES).index) for task in tasks[1:]]
-    assert heard("f.db")[: len(tasks)] == ["tie", *best]
+    assert answers_in("f.db")[: len(tasks)] == ["tie", *best]
 
 
 def test_a_preference_for_what_nobody_says_is_refused(command):
