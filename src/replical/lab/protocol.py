@@ -287,11 +287,6 @@ def recipe_of(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) 
             raise BadProtocol(
                 "a loss compares outputs of candidates: the class is of kind table, without cuts, where [labels] has a loss"
             )
-        if values.name == "duel" and len(section.get("candidates", ())) != 2:
-            raise BadProtocol(
-                "a duel is between two candidates, since preferences among more may go in a circle: score outputs, e.g. "
-                'scores = "win-tie-loss" against a public reference'
-            )
         return outputs.recipe(recipe(section, (0, 1), seed).columns, values)
     if not {"weights", "abstain", "price"} & set(labels):  # errors are all alike
         return recipe(section, values, seed)
