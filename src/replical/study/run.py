@@ -59,12 +59,7 @@ class StudyRun:
 
 
 def run_study(
-    study: Study,
-    folder: Path,
-    *,
-    quick: bool,
-    workers: Workers,
-    progress: Callable[[Progress], None] = lambda _: None,
+    study: Study, folder: Path, *, quick: bool, workers: Workers, progress: Callable[[Progress], None] = lambda _: None
 ) -> StudyRun:
     """Run what is missing in the folder and write everything anew that is made from its cells."""
     arrow()
