@@ -451,13 +451,14 @@ def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -
 def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
     """Every number with one sentence why."""
     chosen = protocol.content["learner"]
-    more = f"{100 * chosen['epsilon']:g}"
+    more = f"makes at most {100 * chosen['epsilon']:g} more errors in 100 items than the best"
+    if protocol.recipe.losses is not None:
+        more = f"loses at most {chosen['epsilon']:g} of a costliest error more than the best"
     lines = {
         f"learner {chosen['name']}": (
             "proves its answer whatever the models' errors are" if chosen["name"] == "handicap" else "as you asked"
         ),
-        f"epsilon {chosen['epsilon']}": f"the chosen model makes at most {more} more errors in 100 items than the best"
-        f"{protocol.plan.among}",
+        f"epsilon {chosen['epsilon']}": f"the chosen model {more}{protocol.plan.among}",
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
