@@ -71,7 +71,7 @@ def parameter(known):
     return NUMBER | {least: known.low} | ({} if known.high == float("inf") else {"exclusiveMaximum": known.high})
 
 
-CANDIDATE = record({"name": {"type": "string", "minLength": 1}}, digest=DIGEST, weight=NUMBER)
+CANDIDATE = record({"name": {"type": "string", "minLength": 1}}, digest=DIGEST)
 OF_CLASSES = {
     "features": TEXTS,
     "candidates": {"type": "array", "items": CANDIDATE, "minItems": 1},

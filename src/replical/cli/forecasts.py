@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from replical.cli.output import answer, prose, reading
-from replical.core.exact import round_up_to
 from replical.core.text import amount, at_most, count, percent, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
-from replical.learners.bills import ABSURD, Bill
+from replical.learners.bills import Bill
 from replical.learners.catalogue import find
 from replical.learners.outcomes import Span
 from replical.learners.plan import Cost, Setting
@@ -117,7 +116,7 @@ def show_bills(
 
 
 def _count_text(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}" if count < ABSURD else round_up_to(count, 2)
+    return "-" if count is None else amount(count)
 
 
 def _items(bill: Bill, items: int | None) -> str:

@@ -11,18 +11,7 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.cli.forecasts import (
-    NO_FORECAST,
-    SENSES,
-    bill_payload,
-    bill_reading,
-    forecast_payload,
-    forecast_reading,
-    make_forecast,
-    show_bills,
-    show_cost,
-    show_forecast,
-)
+from replical.cli import forecasts
 from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, whole
 from replical.cli.output import answer, progress, prose, reading
 from replical.cli.protocol import cut_words, loss_words
@@ -76,7 +65,7 @@ def plan_command(
     if not as_json:
         _say_protocol(protocol, protocol_file)
     if (cost := family_of(protocol.record).cost(protocol)) is not None:
-        show_cost(protocol, cost, pool, id_column, as_json=as_json)
+        forecasts.show_cost(protocol, cost, pool, id_column, as_json=as_json)
         return
     question = about_protocol(protocol, protocol_file.name, pool, id_column, theta=theta, nu=nu)
     _answer(question, labs, noise, truths, everything=everything, as_json=as_json)
@@ -124,12 +113,12 @@ def _answer(
                 "schema": "replical.plan/1",
                 "fingerprint": None if question.protocol is None else question.protocol.fingerprint,
                 "inputs": inputs(question, labs, noise),
-                "bills": [bill_payload(bill) for bill in all_bills],
+                "bills": [forecasts.bill_payload(bill) for bill in all_bills],
                 "best": None if found.best is None else found.best.learner,
                 "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
                 "reading": found.reading,
-                "forecast": None if forecast is None else forecast_payload(forecast),
+                "forecast": None if forecast is None else forecasts.forecast_payload(forecast),
             }
         )
         return
@@ -224,8 +213,8 @@ def _forecast(question: Question, noise: str | None, truths: int) -> tuple[Predi
     expected = parse_noise(noise) if noise is not None else question.nu
     with progress("simulated pairs of labs") as update:
         try:
-            return make_forecast(protocol, pool, truths, noise=expected, progress=update), ""
-        except NO_FORECAST as error:
+            return forecasts.make_forecast(protocol, pool, truths, noise=expected, progress=update), ""
+        except forecasts.NO_FORECAST as error:
             return None, str(error)
 
 
@@ -276,12 +265,12 @@ class _Report:
         question, forecast = self.question, self.forecast
         if forecast is None:
             return ""
-        return forecast_reading(forecast, question.setting.rho)
+        return forecasts.forecast_reading(forecast, question.setting.rho)
 
     @property
     def reading(self) -> str:
         """All of it."""
-        reading = bill_reading(self.question.setting, self.bills, self.best, self.best_any)
+        reading = forecasts.bill_reading(self.question.setting, self.bills, self.best, self.best_any)
         if self.forecast is not None:
             reading = f"{self.expectation} From public numbers alone, not looking at the items: {reading}"
         elif self.question.pool is not None:
@@ -305,13 +294,16 @@ class _Report:
         first = f"No forecast from unlabelled items: {self.none_because}. " if self.none_because else ""
         if question.protocol is None:
             told = self.suggestions if self.best is not None else self.bills
-            return first + bill_reading(question.setting, told, self.best, self.best_any)
+            return first + forecasts.bill_reading(question.setting, told, self.best, self.best_any)
         own, better = self.suggestions[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
         more = better if question.pool is None and not question.weighs else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
-        labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')} per lab ({SENSES[own.kind or 'most']})"
-        return f"{first}From public numbers alone {own.learner} asks for {labels}.{more}"
+        labels, sense = (
+            f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')}",
+            forecasts.SENSES[own.kind or "most"],
+        )
+        return f"{first}From public numbers alone {own.learner} asks for {labels} per lab ({sense}).{more}"
 
     def _without_a_bill(self, own: Bill) -> str:
         """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""
@@ -345,14 +337,14 @@ def _show(found: _Report, *, everything: bool) -> None:
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
     if forecast is not None:
-        show_forecast(forecast)
+        forecasts.show_forecast(forecast)
         prose.print()
     if everything or question.only is not None:
-        show_bills(found.bills, question.title, question.setting, have)
+        forecasts.show_bills(found.bills, question.title, question.setting, have)
         prose.say(found.reading)
         return
     if forecast is None and question.protocol is None and found.suggestions:
-        show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
+        forecasts.show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
     for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.say(sentence)
     prose.say("--all lists the bills of every learner.")

@@ -361,10 +361,11 @@ def _say_together(common: Common, certificates: list[dict[str, Any]]) -> None:
         own = f"Proven together: {whose} the ideal answer, except with probability {at_most(common.level)}; {own}"
     prose.say(f"{own}.")
     if common.tolerance is not None and common.tolerance < 1:
-        among = Protocol.of(certificates[0]["protocol"]).plan.among
+        protocol = Protocol.of(certificates[0]["protocol"])
+        errs, among = protocol.recipe.errs, protocol.plan.among
         prose.say(
-            f"By the counts of all labs {common.favourite}, the first of the public order, errs at most "
-            f"{at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently."
+            f"By the counts of all labs {common.favourite}, the first of the public order, {errs} at "
+            f"most {at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently."
         )
 
 

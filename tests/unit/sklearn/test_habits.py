@@ -267,7 +267,6 @@ def test_a_result_in_print_is_short(table, models):
     ("missing", "code", "words"),
     [
         ("sklearn", "import replical.sklearn", "replical[sklearn]"),
-        ("sqlalchemy", "from replical import Journal; Journal('x.db')", "replical[lab]"),
         (
             "pyarrow",
             "from replical.lab.columns import open_table; open_table('x.parquet', ['a']).__enter__()",

@@ -29,14 +29,7 @@ from replical.core.canonical import Json, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.core.tree import leaf, root_of, salt_of
 from replical.errors import BadCertificate, BadUsage
-from replical.lab.certificate.envelope import (
-    close_envelope,
-    is_enveloped,
-    open_envelope,
-    sign,
-    statement_of,
-    wrong_envelope,
-)
+from replical.lab.certificate import envelope as envelopes
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Link
 from replical.lab.pool import LabPool, Part
@@ -193,8 +186,8 @@ def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certif
 
 def write_enveloped(certificate: Mapping[str, Any], path: Path, signer: Signer | None) -> None:
     """Write as an in-toto Statement, whole; in a DSSE envelope where somebody signs."""
-    statement = _dump(statement_of(_folded(certificate)))
-    text = statement if signer is None else _dump(sign(statement, signer))
+    statement = _dump(envelopes.statement_of(_folded(certificate)))
+    text = statement if signer is None else _dump(envelopes.sign(statement, signer))
     write_whole(path, text, what="the certificate", refuse=BadCertificate)
 
 
@@ -237,7 +230,7 @@ def read_as(
         content: Any = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
-    outer = content if schema == SCHEMA and is_enveloped(content) else None
+    outer = content if schema == SCHEMA and envelopes.is_enveloped(content) else None
     if outer is not None:
         content = _opened(outer, path, refuse)
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
@@ -254,20 +247,20 @@ def read_as(
         untouched = False
     if not untouched:
         raise refuse(f"{path} is not written as replical writes it: it has been edited")
-    if outer is not None and (wrong := wrong_envelope(outer, content.get("signature"))):
+    if outer is not None and (wrong := envelopes.wrong_envelope(outer, content.get("signature"))):
         raise refuse(f"{path} is no {what}: {wrong} (its envelope)")
     return dict(content)
 
 
 def _text_again(outer: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
     """The text of the Statement, or envelope, that was read, if it is as it was written."""
-    statement = _dump(statement_of(_folded(certificate)))
-    return _dump(close_envelope(statement, outer["signatures"])) if "payloadType" in outer else statement
+    statement = _dump(envelopes.statement_of(_folded(certificate)))
+    return _dump(envelopes.close_envelope(statement, outer["signatures"])) if "payloadType" in outer else statement
 
 
 def _opened(outer: Mapping[str, Any], path: Path, refuse: Refuse) -> Any:
     try:
-        return open_envelope(outer)
+        return envelopes.open_envelope(outer)
     except (LookupError, TypeError, ValueError, RecursionError) as error:
         raise refuse(f"{path} is no certificate: its envelope is damaged ({type(error).__name__}: {error})") from error
 
