@@ -82,7 +82,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("n", times("an opened label, item, place, salt or path changed"))
 def test_a_changed_entry_is_found_out(n, lab, tmp_path, capsys):
-    folder, run, whole = lab
+    folder, _, whole = lab
     pick, forged = random.Random(n), copy.deepcopy(whole)
     answered = [each for each in forged["entries"] if each["said"] is not None]
     name = list(CHANGES)[n % len(CHANGES)]
