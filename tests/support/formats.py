@@ -161,6 +161,11 @@ def read_hashed_items(path, folder):
     return accepted(lambda: overlap(read_items(path), read_items(folder / "hashed-b.json")))
 
 
+def read_opened(path, folder):
+    """Beside the certificate whose labels it shows."""
+    return command("verify", folder / f"certificate-{_lab(path)[0]}.json", "--opening", path)
+
+
 def read_vote(path, folder):
     """As the curator reads it."""
     budget = path.with_name("spent.toml")
@@ -266,6 +271,7 @@ FORMATS = {
     "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
     "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
     "hashed items": Format(kind="json", pattern="hashed-*.json", read=read_hashed_items),
+    "opening": Format(kind="json", pattern="opening-*.json", read=read_opened),
     "vote": Format(kind="json", pattern="vote-*.json", read=read_vote),
     "budget": Format(kind="toml", pattern="budget-*.toml", read=read_budget),
     "journal": Format(kind="bytes", pattern="journal-*.db", read=read_journal),

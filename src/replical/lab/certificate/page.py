@@ -53,7 +53,8 @@ def page(certificate: Mapping[str, Any]) -> str:
         "Fingerprints": _table(prints, code=True),
         "Protocol": _table({"shared string": protocol["seed"], "labels": ", ".join(map(str, labels))}, code=True)
         + _costs(protocol["labels"])
-        + "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p>",
+        + "<p>All of this is claimed until it is checked: <code>replical verify</code>, alone, with the pool, or with pool "
+        "and journal, which alone shows what the labels prove.</p>",
     }
     return Template(_asset("html")).substitute(
         hash=text.policy_hash(style),
