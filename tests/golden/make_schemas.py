@@ -71,7 +71,7 @@ def parameter(known):
     return NUMBER | {least: known.low} | ({} if known.high == float("inf") else {"exclusiveMaximum": known.high})
 
 
-CANDIDATE = record({"name": {"type": "string", "minLength": 1}}, digest=DIGEST, weight=NUMBER)
+CANDIDATE = record({"name": {"type": "string", "minLength": 1}}, digest=DIGEST)
 OF_CLASSES = {
     "features": TEXTS,
     "candidates": {"type": "array", "items": CANDIDATE, "minItems": 1},
@@ -100,11 +100,10 @@ OF_HANDICAPS = {
 
 
 def classes():
-    """One kind of class, or a table whose candidates stand in a file."""
+    """One kind of class."""
     for name, kind in KINDS.items():
         own = {"kind": {"const": name}} | {key: OF_CLASSES[key] for key in sorted(kind.needs)}
         yield record(own, **{key: OF_CLASSES[key] for key in sorted(kind.options)})
-    yield record({"kind": {"const": "table"}, "file": TEXT}, digest=DIGEST, cuts=OF_CLASSES["cuts"])
 
 
 def labels():
