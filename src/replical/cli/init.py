@@ -145,11 +145,13 @@ def init_command(
     said = Given(pool=pool, leave_out=apart, abstain=abstain, price=price, public=public, prefer=prefer,
         handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
     asks = questions.may_ask(yes=yes, as_json=as_json)
-    if pool is None and (class_spec or candidates or cuts):
+    if loss and not candidates:
+        raise BadUsage("a loss compares outputs of any kind, so models are listed: give --candidates FILE with their names")
+    if loss or (pool is None and (class_spec or candidates or cuts)):
         listed = sections.class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
         start = _Start(listed[0], ()) if loss else _begin(*listed, values, abstain)
     else:
-        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"], "--set loss": loss or None})
+        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
         start = _read_and_ask(
             said,
             lambda: _read_table(said, out, id_column, label_column, values, candidates),
@@ -183,6 +185,8 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
+    if said.group is not None:
+        of_pool |= {"group": said.group, "group_size": said.group_size}
     content |= _pool_section(of_pool, said.pool, class_recipe, id_column)
     content |= _preference(
         record.id, made, sample, handicap, class_recipe, text, epsilon, None if made else said.prefer
@@ -273,11 +277,12 @@ def _read_and_ask(
     if asks and said.pool is None:
         questions.ask(questions.about_the_table(), said)
     start = read()
+    grouped = grouped_columns(_table(start.table), (*(start.models or []), *said.leave_out))
     if not quiet:
-        _say_table(start, grouped_columns(_table(start.table), (*(start.models or []), *said.leave_out)))
+        _say_table(start, () if asks else grouped)
     if not asks or start.found is None:
         return start
-    rest = questions.about_the_rest(said, start.found, labs=ours and not lists_labs, shortlist=ours)
+    rest = questions.about_the_rest(said, start.found, grouped, labs=ours and not lists_labs, shortlist=ours)
     questions.ask(rest, said)
     return read()
 
