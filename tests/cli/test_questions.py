@@ -190,7 +190,9 @@ def test_items_that_seem_to_belong_together_are_asked_about(folder):
     columns = world(candidates=4, items=120, seed=4)
     write_csv("images.csv", columns | {"patient": [n // 3 for n in range(120)], "label": columns.pop("truth")})
     for answer, section in (("4", {"group": "patient", "group_size": 4}), ("", None)):
-        asked = Terminal("init", "--pool", "images.csv", "--labs", "2", "--epsilon", ".2", "--handicap", "zero", "--force")
+        asked = Terminal(
+            "init", "--pool", "images.csv", "--labs", "2", "--epsilon", ".2", "--handicap", "zero", "--force"
+        )
         asked.reply(MODELS)
         asked.reply("Do items with one patient belong together? If so, the most", "1")
         asked.reply("a group has at least 2 items, got 1", answer)

@@ -91,7 +91,8 @@ def about_the_rest(
 ) -> Iterator[Question]:
     """All others, about a table in which these models were `found`; some follow from the answers before.
 
-    Columns that are `grouped` look as if they said which items belong together. Whether `labs` and a `shortlist` may be asked about depends on the learner, and on labs that are named.
+    Columns that are `grouped` look as if they said which items belong together. Whether `labs` and a `shortlist` may be
+    asked about depends on the learner, and on labs that are named.
     """
     if not given.leave_out:
         words = "Which of these are no models? Names with commas"
