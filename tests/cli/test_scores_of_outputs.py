@@ -14,6 +14,7 @@ pytest.importorskip("sqlalchemy")
 from replical import AskTell, Journal, Pool, PrivateRandomness, Protocol, Session, SharedRandomness, read_pool, run
 from replical.errors import BadLabel, BadProtocol, BadUsage
 from replical.lab.certificate.file import read, text_of
+from replical.lab.certificate.page import page
 from replical.lab.journal.journal import saying
 from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.certificates import resealed
@@ -66,10 +67,12 @@ def test_labs_choose_by_scores_in_a_column(command):
     for lab in (1, 2):
         code, out, err = labelled(command, lab)
         assert code == 0, err
-        assert "Answer: short" in out
+        labels = read(Path(f"{lab}.json"))["body"]["labels"]
+        told = f"{labels['judgements']} judgements of {labels['asked']} items"
+        assert f"Answer: short (hypothesis 0), chosen with {told}." in out
+        assert f"{told} (0 skipped" in page(read(Path(f"{lab}.json")))
     assert command("compare", "1.json", "2.json")[0] == 0
     assert command("verify", "1.json", "--pool", "1.csv", "--journal", "1.db")[0] == 0
-    labels = read(Path("1.json"))["body"]["labels"]
     assert 2 * labels["answered"] <= labels["judgements"] <= 3 * labels["answered"]
     assert "score each output, pass 0, fail 1, cannot tell 0.5" in command("plan", "p.toml")[1]
     code, _, err = command("lab", "confirm", "1.json", "--pool", "2.csv", "--labels", "2.csv:scores", "--journal", "c.db",
@@ -115,6 +118,34 @@ def test_judgements_that_cannot_be_are_found_out(command, told, wrong):
     Path("y.json").write_text(text_of(resealed(certificate)))
     code, out, _ = command("verify", "y.json")
     assert (code, wrong in out) == (1, True)
+
+
+@pytest.mark.parametrize("flags", [["group=passage"], ["group=passage", "max_labels=20"], ["population=table"]])
+@pytest.mark.parametrize("told", ["scores=1-5", "loss=f1"])
+def test_outputs_in_groups_and_on_a_table_that_is_all(command, flags, told):
+    """Three questions a passage; who errs there errs on all. Scores are no part of a table, answers are."""
+    generator, rows = np.random.default_rng(8), []
+    for passage in range(150):
+        wrong = generator.random(3) < [0.05, 0.3, 0.5]
+        kinds = ['["no"]' if each else '["yes"]' for each in wrong]
+        stars = json.dumps({each: "1" if "no" in each else str(generator.integers(3, 6)) for each in set(kinds)})
+        rows += [[f"{passage}-{n}", str(passage), *kinds, stars, '["yes"]'] for n in range(3)]
+    with Path("g.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "passage", *NAMES, "scores", "loss"], *rows])
+    Path("names.txt").write_text("\n".join(NAMES))
+    sizes = ["--set", "group_size=3", "--set", "grid=10"] if "group=passage" in flags else []
+    words = [word for each in (told, *flags) for word in ("--set", each)] + (sizes if "loss" in told else sizes[:2])
+    code, _, err = command(
+        "init", "--pool", "g.csv", "--candidates", "names.txt", *words, "--epsilon", ".05", "--out", "g.toml"
+    )
+    if (told, flags) == ("scores=1-5", ["population=table"]):
+        assert (code, "what judges score is no part of a table" in err) == (2, True)
+        return
+    assert code == 0, err
+    code, out, err = command("run", "g.toml", "--pool", "g.csv", "--labels", f"g.csv:{told[:told.index('=')]}", "--journal", "g.db",
+                             "--out", "g.json", "--truths", "0")  # fmt: skip
+    assert (code, "Answer: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
+    assert command("verify", "g.json", "--pool", "g.csv", "--journal", "g.db")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -424,7 +455,7 @@ def test_a_preference_for_what_nobody_says_is_refused(command):
 
 
 @pytest.fixture
-def page(command):
+def desks(command):
     """A run with scores at its desk, and one that is driven elsewhere."""
     protocol = Protocol.of(content({"scores": "1-5"}, batch=2))
     with Journal("p.db") as journal:
@@ -434,8 +465,8 @@ def page(command):
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_people_score_one_output_at_a_time(page, where):
-    session, here, elsewhere = page
+def test_people_score_one_output_at_a_time(desks, where):
+    session, here, elsewhere = desks
     desk = here if where == "here" else elsewhere
     item = desk.next("ann")
     assert desk.shown(item) == []  # before that it may be skipped
