@@ -30,7 +30,8 @@ def made(rows=400, models=5):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_board_of_labelled_outputs(tmp_path, command, suffix):
     table = write(tmp_path / f"table{suffix}", made())
-    code, out, err = command("board", table, "--html", str(tmp_path / "board.html"), "--top", "2")
+    written = ["--html", str(tmp_path / "board.html"), "--picture", str(tmp_path / "board.svg")]
+    code, out, err = command("board", table, *written, "--top", "2")
     assert code == 0, err
     assert "First: m0" in out
     assert ".. and 3 more" in out
@@ -42,7 +43,7 @@ def test_a_board_of_labelled_outputs(tmp_path, command, suffix):
     errors = [row["loss"] for row in told["models"]]
     assert errors == sorted(errors)
     assert all(row["behind_low"] <= row["behind_high"] for row in told["models"])
-    assert (tmp_path / "board.html").read_text().count("<circle") == 5
+    assert [(tmp_path / f"board.{kind}").read_text().count("<circle") for kind in ("html", "svg")] == [5, 5]
 
 
 def test_a_board_of_scores(tmp_path, command):

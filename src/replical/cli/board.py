@@ -21,7 +21,7 @@ from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.evals.board import Board, Choice, Floats, board, choose
 from replical.evals.logs import FORMS, Form, What, join
-from replical.evals.page import page, sentences
+from replical.evals.page import page, picture, sentences
 
 _SHOWN = 20  # models in the terminal
 _LARGE = 10**7  # cells that take seconds
@@ -47,6 +47,7 @@ def board_command(
     prefer: Prefer = None,
     level: Annotated[float, typer.Option(parser=number, help="how often a statement may be wrong")] = 0.05,
     html: Annotated[Path | None, typer.Option(help="the page to write")] = None,
+    figure: Annotated[Path | None, typer.Option("--picture", help="the picture to write, as SVG")] = None,
     top: Annotated[int, typer.Option(parser=whole, help="how many models to print")] = _SHOWN,
     id_column: IdColumn = "id",
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -61,7 +62,7 @@ def board_command(
         raise BadUsage(
             "--prefer says who is preferred among models within a tolerance: give --tolerance and --string too"
         )
-    never_over({"--html": html}, {"the table": table})
+    never_over({"--html": html, "--picture": figure}, {"the table": table})
     names, losses = _read(table, labels, scores, models, [id_column, *(without or ())])
     with progress("bets") if losses.size > _LARGE else nullcontext() as update:
         found = board(names, losses, level=level, progress=update)
@@ -71,12 +72,16 @@ def board_command(
         chosen = choose(names, losses, tolerance=tolerance, string=string, prior=prior, level=level)
     if html is not None:
         write_whole(html, page(found, chosen, tolerance, title=table.stem), what="the page", refuse=BadUsage)
+    if figure is not None:
+        write_whole(figure, picture(found, alone=True), what="the picture", refuse=BadUsage)
+    written = {"page": html, "picture": figure}
     if as_json:
-        answer(payload(found, chosen, tolerance) | {"page": None if html is None else str(html)})
+        answer(payload(found, chosen, tolerance) | {name: path and str(path) for name, path in written.items()})
         return
     _show(found, chosen, tolerance, top)
-    if html is not None:
-        prose.print(f"Written: {html}.", markup=False, soft_wrap=True)
+    if html is not None or figure is not None:
+        files = ", ".join(str(path) for path in written.values() if path is not None)
+        prose.print(f"Written: {files}.", markup=False, soft_wrap=True)
 
 
 def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dict[str, Any]:
@@ -105,7 +110,9 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
 
     grid, alive = Table(box=None, padding=(0, 2, 0, 0)), set(found.survivors.tolist())
     for column in ("", "model", "mean loss", "behind the best", ""):
-        grid.add_column(column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model")
+        grid.add_column(
+            column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model", overflow="fold"
+        )
     for place, h in enumerate(found.order[:top].tolist(), 1):
         gap = f"{round_down(found.low[h], 4)} to {round_up(found.high[h], 4)}"
         name, best = Text(found.models[h]), "may be the best" if h in alive else ""
