@@ -84,9 +84,9 @@ def _make_files(folder: Path) -> None:
     rows = _write(folder)
     prose.say(
         f"Made the folder {folder}: a.csv and b.csv, the tables of two labs. One row per item, {ITEMS:,} of them, "
-        f"drawn from {rows:,} real ones, with its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label "
-        f"the right answer, which a run reads only where it asks. public.csv has {PUBLIC} labelled items that belong "
-        "to no lab.\n"
+        f"drawn from {rows:,} real ones, with its id, what twelve models say about it (is this handwritten digit even or "
+        "odd?), and in the column label the right answer, which a run reads only where it asks. public.csv has "
+        f"{PUBLIC} labelled items that belong to no lab.\n"
     )
     prose.say(f"Go there (cd {shlex.quote(str(folder))}), and type:")
     for command, what in zip(COMMANDS, _WHAT, strict=True):
