@@ -288,8 +288,8 @@ def test_one_spends_at_a_time(curator):
         ({"votes": ""}, "ascending, each once: ''"),
         ({"weight": 2}, "north.json has other parts than schema"),
         (
-            {"schema": "replical.certificate/2"},
-            "north.json says 'replical.certificate/2', this version reads 'replical.vote/1'",
+            {"schema": "replical.certificate/3"},
+            "north.json says 'replical.certificate/3', this version reads 'replical.vote/1'",
         ),
     ],
 )

@@ -482,7 +482,7 @@ def test_a_certificate_alone_is_checked_for_its_shape(run, tmp_path, capsys, cha
 )
 def test_no_file_gives_a_traceback(tmp_path, capsys, inside):
     path = tmp_path / "certificate.json"
-    path.write_text(f'{{"schema": "replical.certificate/2", "body": {inside}, "digest": "", "provenance": {{}}}}')
+    path.write_text(f'{{"schema": "replical.certificate/3", "body": {inside}, "digest": "", "provenance": {{}}}}')
     with pytest.raises(BadCertificate):
         read(path)
     assert main(["verify", str(path)]) == 1
