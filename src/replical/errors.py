@@ -61,6 +61,8 @@ EXTRAS = {
     "uvicorn": "lab",
     "sklearn": "sklearn",
     "matplotlib": "plot",
+    "dask": "study",
+    "distributed": "study",
     "opendp": "private",
     "cryptography": "sign",
 }

@@ -229,13 +229,10 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
         (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
         (("--public", "narrow.csv:truth"), "narrow.csv has no column 'm5'"),
         (("--public", "lab.csv:truth"), "are in the public table lab.csv too, e.g. 'i0000'"),
-        (
-            ("--public", "public.csv"),
-            "public.csv names no column: give --public public.csv:truth if it is labelled; if not",
-        ),
+        (("--public", "public.csv"), "public.csv names no column: give --public public.csv:truth if it is labelled; if not"),
         (("--public", "plain.csv"), "replical data order plain.csv --ask page --journal public.db --out order.json"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, message):
     command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
     command("data", "order", "public.csv", "--labels", "truth", "--leave-out", "m5", "--out", "few.json")

@@ -214,9 +214,8 @@ def _judge(session: Session, item: str) -> bool:
             return True
         session.show(item)
     outputs = session.ledger.to_judge(item)[: 1 if isinstance(answers, Scores) else 2]
-    for number, output in enumerate(outputs, start=1):
-        text = output if len(outputs) == 1 else f"{number}: {output}"
-        notes.say(textwrap.indent(text, "  "))
+    for head, output in zip(answers.heads, outputs, strict=True):
+        notes.say(textwrap.indent(f"{head}: {output}", "  "))
     notes.say(f"  {', '.join(answers.choices)}")
     while (reply := _line()) not in (None, "/q"):
         try:

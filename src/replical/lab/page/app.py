@@ -59,17 +59,12 @@ def application(desk: Desk, content: Content, people: People, *, token: str | No
     """The page for a desk; with a token only for those who know it, or have a personal link."""
     page = _Page(desk, content, people)
     routes = [
-        Route("/", page.index),
-        Route("/assets/{name}", page.asset),
-        Route("/media/{name:path}", page.file),
-        Route("/api/join", page.join, methods=["POST"]),
-        Route("/api/next", page.next, methods=["POST"]),
-        Route("/api/answer", page.answer, methods=["POST"]),
-        Route("/api/skip", page.skip, methods=["POST"]),
-        Route("/api/show", page.show, methods=["POST"]),
-        Route("/api/undo", page.undo, methods=["POST"]),
+        Route("/", page.index), Route("/assets/{name}", page.asset), Route("/media/{name:path}", page.file),
+        Route("/api/join", page.join, methods=["POST"]), Route("/api/next", page.next, methods=["POST"]),
+        Route("/api/answer", page.answer, methods=["POST"]), Route("/api/skip", page.skip, methods=["POST"]),
+        Route("/api/show", page.show, methods=["POST"]), Route("/api/undo", page.undo, methods=["POST"]),
         Route("/api/progress", page.progress),
-    ]
+    ]  # fmt: skip
     return Guard(Starlette(routes=routes), token, people)
 
 
@@ -127,7 +122,7 @@ class _Page:
         self._turns: dict[str, str] = {}  # what each annotator did last, by the page's own name for it
 
         answers = desk.session.answers
-        self._judges, self._scores = not isinstance(answers, tuple), isinstance(answers, Scores)  # outputs are shown
+        self._heads, self._scores = () if isinstance(answers, tuple) else answers.heads, isinstance(answers, Scores)
         self._choices = [str(label) for label in (answers if isinstance(answers, tuple) else answers.choices)]
 
     async def index(self, request: Request) -> Response:
@@ -140,7 +135,7 @@ class _Page:
             "title": html.escape(self._content.title),
             "labels": html.escape(json.dumps(self._choices)),
             "counts": "output scored,outputs scored" if self._scores else "item labelled,items labelled",
-            "judges": "judges" if self._judges else "",
+            "heads": html.escape(json.dumps(self._heads)),
             "rules": rules and f'<details id="rules" open><summary>Instructions</summary><div>{rules}</div></details>',
         }
         filled = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], text)
@@ -253,7 +248,7 @@ class _Page:
             return reply
         fields = self._content.columns([item]).get(item, {})
         shown = {"id": item, "fields": [self._field(name, value) for name, value in fields.items()]}
-        return reply | {"item": shown | ({"outputs": self._desk.shown(item)} if self._judges else {})}
+        return reply | {"item": shown | ({"outputs": self._desk.shown(item)} if self._heads else {})}
 
     def _progress(self) -> dict[str, Any]:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""
