@@ -44,11 +44,7 @@ CLASSES = ("thresholds:1000", "halfspaces:2,2000", "stumps:5,40")
 POOLS, LABELS = (2000, 10_000), {"0": "none", "0.05": ".05", "boundary:0.45,0.03": "near ties", "outside": "outside"}
 LARGE = ("thresholds:1000000", 10_000)  # for the time it takes
 TRUTHS, BAND = 5, 0.1  # so many truths outside the class; the share on which each is none of its rules
-LOOKS = {
-    "c = 0": ("#009E73", "^"),
-    "exponentials": ("#111111", "o"),
-    "cover": ("#D55E00", "*"),
-}
+LOOKS = {"c = 0": ("#009E73", "^"), "exponentials": ("#111111", "o"), "cover": ("#D55E00", "*")}
 
 
 @dataclass(frozen=True, kw_only=True)

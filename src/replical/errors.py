@@ -6,6 +6,9 @@ Every message is one sentence that names the offending value and, where there is
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 
 class ReplicalError(Exception):
     """Root of every error raised on purpose by this library."""
@@ -49,6 +52,33 @@ class EmptyVersionSpace(ReplicalError):
 
 class MissingExtra(ReplicalError, ImportError):
     """An optional part of the library is not installed."""
+
+
+# Which extra has a package that the core does without.
+EXTRAS = {
+    "pyarrow": "lab",
+    "starlette": "lab",
+    "uvicorn": "lab",
+    "sklearn": "sklearn",
+    "matplotlib": "plot",
+    "dask": "study",
+    "distributed": "study",
+    "opendp": "private",
+    "cryptography": "sign",
+}
+
+
+def need(package: str, what: str, instead: str = "") -> Any:
+    """Import a package that may be missing: then one sentence says `what` needs it, and what to do `instead`.
+
+    >>> need("json", "notes need JSON").dumps([])
+    '[]'
+    """
+    try:
+        return import_module(package)
+    except ImportError as error:
+        extra = EXTRAS[package.partition(".")[0]]
+        raise MissingExtra(f"{what}: install it with pip install 'replical[{extra}]'{instead}") from error
 
 
 class BadProtocol(ReplicalError, ValueError):

@@ -68,7 +68,7 @@ def quick(script, name, folder):
 def test_the_benchmark_of_a_card_runs_on_the_processor(script, tmp_path):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     script("gpu", "--quick", "--device", "cpu", "--json", tmp_path / "found.json")
-    assert len(rows := read(tmp_path / "found.json")["rows"]) == 10
+    assert len(rows := read(tmp_path / "found.json")["rows"]) == 7
     assert all(row["equal"] for row in rows)
 
 
@@ -416,6 +416,25 @@ def test_the_page_of_handicaps_shows_the_last_record(module):
     table = which.table(which.recorded())
     assert table in (ROOT / "docs" / "explanation" / "which-learner.md").read_text("utf-8")
     assert table.count("\n") == 28
+
+
+def test_pages_show_the_last_record_of_losses(module):
+    pytest.importorskip("sklearn")
+    losses = module("losses")
+    pages = [
+        (ROOT / "docs/how-to" / name).read_text("utf-8") for name in ("compare-outputs.md", "publish-a-protocol.md")
+    ]
+    for table, page in zip(losses.tables(losses.recorded()), pages, strict=True):
+        assert table in page
+
+
+@pytest.mark.slow
+def test_losses_and_groups_are_measured(script, tmp_path):
+    pytest.importorskip("sklearn")
+    script("losses", "--quick", "--out", tmp_path)
+    found = read(tmp_path / "losses.json")
+    assert not sum(each["wrong_certificates"] + each["certified_and_different"] for each in found["sets"])
+    assert all(each["certified"] == each["right"] for each in found["groups"][:2])
 
 
 def test_labels_to_reach_a_target_are_those_after_which_it_stays(module):

@@ -13,10 +13,7 @@ from scipy.stats import binom
 from replical.cli import main
 from replical.lab import protocol as protocols
 from replical.lab.certificate.compare import compare
-from replical.lab.certificate.file import (
-    summary,
-    write,
-)
+from replical.lab.certificate.file import summary, write
 from replical.lab.protocol import Protocol
 from support.certificates import resealed
 from support.lab import Run, content, world, write_csv
@@ -66,7 +63,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "runs": 2, "first_difference": None, "warning": None, "confirmations": [],
         "labs": [None, None], "registrations": {"given": 0, "wrong": []},
-        "same_items": [], "replicated": True, "files": files,
+        "same_items": [], "shared": None, "replicated": True, "files": files,
     }  # fmt: skip
     assert {(each["level"], each["certified"]) for each in files} == {("self", True)}
     assert all(each["checked"] > 10 and each["not_checkable"] > 5 for each in files)

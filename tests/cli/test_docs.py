@@ -17,9 +17,11 @@ from replical.cli import main
 from replical.cli.commands import GROUPS
 from replical.lab.certificate.file import read, text_of
 from replical.lab.protocol import Protocol
-from support.lab import world
+from support.attacks import ATTACKS
+from support.lab import Run, content, world
 from support.outputs import PAGE, write_tables, written
 from support.paths import ROOT
+from support.tables import write as write_table
 
 README = (ROOT / "README.md").read_text()
 
@@ -124,6 +126,32 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
         if words[0] == "init" and lines:
             assert out.replace(": 1,000 items", ": 10,000 items").splitlines() == lines
     assert [kinds.count(kind) for kind in ("init", "run", "compare", "verify", "lab confirm")] == [7, 2, 2, 1, 2]
+
+
+@pytest.mark.parametrize("page", ["how-to/audit-a-lab"])
+def test_a_lab_is_audited_as_shown(page, tmp_path, monkeypatch, command):
+    """On small tables of two labs; lines without a number are printed as shown."""
+    monkeypatch.chdir(tmp_path)
+    Path("protocol.toml").write_text(Protocol.of(content(batch=4)).toml())
+    for name, columns in {"a": world(seed=11), "b": world(seed=12) | {"id": [f"b{n}" for n in range(1000)]}}.items():
+        write_table(columns, Path(f"{name}.parquet"))
+        with Run(tmp_path, content(batch=4), columns, name) as run:
+            Path(f"{name}.json").write_text(text_of(run.certificate))
+    Path("shared.key").write_text("3f" * 32)
+    for words, lines in shown((ROOT / f"docs/{page}.md").read_text("utf-8")):
+        if words[0] == "-c":
+            continue
+        code, out, err = command(*words)
+        assert code == 0, (words, err)
+        for line in lines:
+            pattern = re.sub(r"[0-9,]+", "[0-9,]+", re.escape(line).replace(re.escape(".."), ".*"))
+            assert re.search(f"^{pattern}$", out, re.MULTILINE), (line, out)
+
+
+def test_the_table_of_attacks_is_what_is_tried():
+    page = (ROOT / "docs/explanation/attacks.md").read_text("utf-8")
+    rows = re.search(r"<!-- attacks -->\n((?:\|.*\n)+)", page).group(1).splitlines()[2:]
+    assert {cells[1].strip(): int(cells[2].replace(",", "")) for cells in (row.split("|") for row in rows)} == ATTACKS
 
 
 def test_outputs_are_compared_as_shown(tmp_path, monkeypatch, command):
@@ -268,11 +296,12 @@ def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
     assert command("demo", "--files", "two-labs")[0] == 0
     monkeypatch.chdir(tmp_path / "two-labs")
     done = [(name_of(words), *command(*words)) for words, _ in shown(README)]
-    assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
-    assert [code for _, code, *_ in done] == [0] * 5
+    assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify", "paper theorem"]
+    assert [code for _, code, *_ in done] == [0] * 6
     assert "2 of 2 are certified" in done[3][2]
     stated = re.findall(r"^[A-Z][a-z ]+:", re.search(r"```\n(Answer:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
     assert [line.split(":")[0] + ":" for line in done[1][2].splitlines()] == stated
+    assert set(shown(README)[-1][1]) < set(done[-1][2].splitlines())  # the theorem, to the digit
 
 
 @pytest.mark.slow

@@ -60,7 +60,7 @@ def ran(command, name, *flags):
     table = f"{name}.csv"
     return command(
         "run", "p.toml", "--pool", table, "--journal", f"{name}.db", "--out", f"{name}.json", "--labels",
-        f"{table}:label", "--truths", "0", *flags,
+        f"{table}:label", "--truths", "0", "--public", "pub.csv", *flags,
     )  # fmt: skip
 
 
@@ -175,7 +175,7 @@ def test_bad_groups_are_one_sentence(command):
     def refused(name):
         return sentence(
             command, "run", "p.toml", "--pool", f"{name}.csv", "--journal", f"{name}.db", "--out", f"{name}.json",
-            "--labels", f"{name}.csv:label",
+            "--labels", f"{name}.csv:label", "--public", "pub.csv",
         )  # fmt: skip
 
     change("large", lambda n, row: patient(n, row, "one") if 0 < n < 7 else row)

@@ -3,8 +3,6 @@
 import json
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -228,19 +226,3 @@ def test_the_five_commands_of_the_demo_end_in_one_proven_answer(tmp_path, monkey
         code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
         assert code == 0, (line, out, err)
     assert Protocol.read(Path("protocol.toml")).record.id == "handicap"
-
-
-def test_without_the_extra_the_demo_names_it(tmp_path):
-    (tmp_path / "a.csv").write_text("id,m1,m2\n1,no,yes\n")
-    code = "import sys; sys.modules['pyarrow'] = None; from replical.cli import run; run()"
-    for words, then in (
-        (["demo", "--files", "two-labs"], "then replical demo --files"),
-        (["init", "--pool", "a.csv"], "pyarrow"),
-    ):
-        done = subprocess.run(
-            [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert "pip install 'replical[lab]'" in done.stderr
-        assert then in done.stderr
-    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]

@@ -9,9 +9,7 @@ import pytest
 
 from replical import Session
 from replical.cli import main
-from replical.errors import (
-    BadJournal,
-)
+from replical.errors import BadJournal
 from replical.lab.journal.journal import Event, Journal
 from support.journals import unprotected, write_into
 

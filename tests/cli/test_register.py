@@ -253,10 +253,7 @@ def test_compare_wants_one_value_of_the_beacon(two, command):
 def test_a_registration_must_be_signed_by_a_lab_that_signs(lab, command):
     for name in ("north", "south"):
         lab("lab", "keys", "new", "--out", f"{name}.pem")
-    lab.new(
-        "--register",
-        *(word for name in ("north", "south") for word in ("--lab", f"{name}={name}.pub.pem")),
-    )
+    lab.new("--register", *(word for name in ("north", "south") for word in ("--lab", f"{name}={name}.pub.pem")))
     lab.run("a", "--lab", "north", "--key", "north.pem", "--register", "a.reg.json")
     lab.ask("a", "--key", "north.pem")
     assert "Valid" in lab("verify", "a.json", "--registration", "a.reg.json")

@@ -392,7 +392,7 @@ def page(command):
     with Journal("p.db") as journal:
         session = Session(protocol, read_pool("1.csv", protocol.recipe), journal)
         with Journal("p.db", runner=False) as beside:
-            yield session, Desk(session), Desk(RemoteRun(beside), reservations=beside.reservations)
+            yield session, Desk(session), Desk(RemoteRun(beside))
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])

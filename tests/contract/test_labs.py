@@ -49,7 +49,7 @@ def test_pools_are_independent_and_the_string_is_common():
     one, two = spy.pools
     assert one is not two
     assert not np.array_equal(order(one), order(two))
-    assert spy.strings[0] == spy.strings[1] == pair_string("contract", 3)
+    assert spy.strings[0] == spy.strings[1] == pair_string("contract", 3) != pair_string("contract", 4)
 
 
 def test_samples_of_the_two_labs_are_uncorrelated():

@@ -21,7 +21,9 @@ def test_cal_halves_in_time(name, starve, alarm, request, record_property):
     learner = CAL(plan("cal-rounds", C, epsilon=0.02, delta=DELTA, theta=2.0, name=name, k_loop=1 if starve else None))
     in_time, runs = Promise(DELTA, RUNS, alarm), results(learner, Population(C, target=1000), request.node.name)
     while in_time.open:
-        in_time.hear(not next(runs).stopped)
+        result = next(runs)
+        assert result.stopped or len(result.rounds) == learner.plan.rounds_most
+        in_time.hear(not result.stopped)
     record_property("power", in_time.told("runs are late"))
     assert in_time.broken == starve
 

@@ -4,15 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from replical import (
-    Population,
-    PredictionTable,
-    Prior,
-    PrivateRandomness,
-    SharedRandomness,
-    Thresholds,
-    plan,
-)
+from replical import Population, PredictionTable, Prior, PrivateRandomness, SharedRandomness, Thresholds, plan
 
 TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
 
@@ -46,7 +38,7 @@ CASES = {
     "replical tight": ("replical", line_world, 0.0, REALIZABLE | {"k_final": 100}, "G", "one"),
     "replica2 paper": ("replica2", line_world, 0.02, AGNOSTIC | {"name": "paper"}, "excess_high", "two"),
     "replica2 tight": ("replica2", line_world, 0.02, AGNOSTIC, "excess_high", "one"),
-    "replica2 in two rounds": ("replica2", line_world, 0.02, AGNOSTIC | {"epsilon": 0.05, "k_final": 6}, "excess_high", "one"),
+    "replica2 in two rounds": ("replica2", line_world, 0.02, AGNOSTIC | {"epsilon": 0.05, "k_final": 60}, "excess_high", "one"),
     "erm realizable": ("replicable-erm", line_world, 0.0, {"k_final": 40, "nu": 0.0}, "high", "one"),
     "erm agnostic": ("replicable-erm", line_world, 0.05, {"k_final": 40, "nu": 0.05}, "high", "one"),
     "replical, three labels": ("replical", table_world, 0.0, REALIZABLE | {"k_final": 60}, "G", "one"),

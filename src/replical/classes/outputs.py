@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Indices, Items
+from replical.classes.comparisons import native
 from replical.classes.grading import Gold
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.canonical import fingerprint
-from replical.errors import BadTable
+from replical.errors import BadProtocol, BadTable
 
 Outputs = tuple[str, ...]
 
@@ -54,6 +55,11 @@ class OutputTable(PredictionTable):
     loss
         How an output is compared with the gold answer.
 
+    Raises
+    ------
+    BadProtocol
+        If more or fewer than two duel.
+
     Examples
     --------
     >>> C = OutputTable(["a", "b", "c"], loss=Gold.of("absolute", clip=2))
@@ -63,6 +69,11 @@ class OutputTable(PredictionTable):
     """
 
     def __init__(self, candidates: Sequence[str], *, loss: Gold) -> None:
+        if loss.name == "duel" and len(candidates) != 2:
+            raise BadProtocol(
+                "a duel is between two candidates, since preferences among more may go in a circle: score outputs, e.g. "
+                'scores = "win-tie-loss" against a public reference'
+            )
         super().__init__(candidates, labels=range(max(2, len(candidates))))
         self.loss = loss
 
@@ -121,7 +132,7 @@ class OutputTable(PredictionTable):
 
     def _normal(self, value: Any, known: dict[Any, str], row: Any, name: str, what: Any) -> str:
         """The normal form of an output; each is made once."""
-        value = value.item() if isinstance(value, np.generic) else value
+        value = native(value)
         key = (type(value), value) if isinstance(value, str | int | float) else None
         if key is None or key not in known:
             if value is None or value == "":

@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     from replical.cli.commands import app
     from replical.cli.output import fail
-    from replical.errors import remedy
+    from replical.errors import EXTRAS, remedy
 
     as_json = "--json" in words
     try:
@@ -42,6 +42,12 @@ def main(arguments: list[str] | None = None) -> int:
         pass
     except BrokenPipeError:
         return _nobody_listens()
+    except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
+        if package not in EXTRAS:
+            raise
+        what = f"this command needs {package}: install it with pip install 'replical[{EXTRAS[package]}]'"
+        return fail("MissingExtra", what, as_json=as_json)
     except Exception as error:
         # Usage errors of the argument parser; which module defines their class depends on its version.
         if not hasattr(error, "format_message"):

@@ -10,19 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.catalogue import parse
-from replical.cli.inputs import (
-    CLASSES,
-    PLAN,
-    Cluster,
-    Device,
-    Prefer,
-    Set,
-    learner_flag,
-    parameter,
-    read_prior,
-    settings,
-    whole,
-)
+from replical.cli import inputs as flags
 from replical.cli.output import answer, notes, progress, prose
 from replical.core.parallel import Workers, cluster
 from replical.core.text import about, amount, at_most, interval
@@ -43,27 +31,27 @@ _TERMS = (
 
 
 def audit_command(
-    class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
-    learner: Annotated[str, learner_flag()],
-    epsilon: Annotated[float, parameter("epsilon")],
+    class_spec: Annotated[str, typer.Option("--class", help=flags.CLASSES)],
+    learner: Annotated[str, flags.learner_flag()],
+    epsilon: Annotated[float, flags.parameter("epsilon")],
     pool_size: Annotated[str, typer.Option(help="items in each lab's pool, or 'exact' for the distribution itself")],
     seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")],
-    delta: Annotated[float, parameter("delta")] = 0.05,
-    rho: Annotated[float, parameter("rho")] = 0.1,
+    delta: Annotated[float, flags.parameter("delta")] = 0.05,
+    rho: Annotated[float, flags.parameter("rho")] = 0.1,
     theta: Annotated[
-        float | None, parameter("theta", "disagreement coefficient; exact on the population if left out")
+        float | None, flags.parameter("theta", "disagreement coefficient; exact on the population if left out")
     ] = None,
     nu: Annotated[
-        float | None, parameter("nu", "upper bound on the best error; the population's own if left out")
+        float | None, flags.parameter("nu", "upper bound on the best error; the population's own if left out")
     ] = None,
     noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
-    labs: Annotated[int | None, parameter("labs")] = None,
-    prefer: Prefer = None,
-    given: Set = None,
-    pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
-    workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
-    at: Cluster = None,
-    device: Device = None,
+    labs: Annotated[int | None, flags.parameter("labs")] = None,
+    prefer: flags.Prefer = None,
+    given: flags.Set = None,
+    pairs: Annotated[int, typer.Option(parser=flags.whole, help="pairs of labs")] = 200,
+    workers: Annotated[int | None, typer.Option(parser=flags.whole, help="processes; every core if left out")] = None,
+    at: flags.Cluster = None,
+    device: flags.Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
@@ -74,7 +62,7 @@ def audit_command(
     if at is not None:
         _check_cluster(workers, device)
     use(device)
-    rare = settings(given, _RARE, {"plan": PLAN})
+    rare = flags.settings(given, _RARE, {"plan": flags.PLAN})
     plan_name = rare.pop("plan", "tight")
     named = {"labs": labs} | {name: rare.get(name) for name in _RARE}
     experiment = Experiment(
@@ -91,7 +79,7 @@ def audit_command(
         options=named,
     )
     C, _ = parse(class_spec, seed=seed)
-    public_prior = read_prior(C, prefer)
+    public_prior = flags.read_prior(C, prefer)
     with cluster(at) if at is not None else nullcontext(workers) as busy:
         with progress("disagreement coefficient") as update:
             ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
@@ -128,7 +116,7 @@ def _all_pairs(
     ready: Setup, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
 ) -> None:
     if isinstance(workers, Workers):
-        notes.print(f"workers: {workers.words}", markup=False)
+        notes.say(f"workers: {workers.words}")
     started = time.perf_counter()
     labs = inputs["labs"]
     with progress("pairs of labs" if labs is None else f"groups of {labs} labs") as update:

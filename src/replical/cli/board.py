@@ -81,7 +81,7 @@ def board_command(
     _show(found, chosen, tolerance, top)
     if html is not None or figure is not None:
         files = ", ".join(str(path) for path in written.values() if path is not None)
-        prose.print(f"Written: {files}.", markup=False, soft_wrap=True)
+        prose.say(f"Written: {files}.")
 
 
 def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dict[str, Any]:
@@ -119,11 +119,9 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
         grid.add_row(str(place), name, f"{found.losses[h]:.4f}", gap, best)
     prose.print(grid)
     if len(found.models) > top:
-        prose.print(
-            f".. and {len(found.models) - top} more (--top {len(found.models)}, --html PAGE, --json).", markup=False
-        )
+        prose.say(f".. and {len(found.models) - top} more (--top {len(found.models)}, --html PAGE, --json).")
     for sentence in sentences(found, chosen, tolerance):
-        prose.print(sentence, markup=False, soft_wrap=True)
+        prose.say(sentence)
 
 
 def _read(
@@ -263,10 +261,10 @@ def import_command(
     labelled = ", with the right answers" if "label" in columns else ""
     without = f" ({count(left_out, 'item')} left out)" if left_out else ""
     words = f"{count(items, 'item')}{without}, {count(len(joined.cells), 'model')}{labelled}: {out}"
-    prose.print(words, markup=False, soft_wrap=True)
+    prose.say(words)
     then = f"replical board {out}" + ("" if what == "outputs" else " --scores 0:1")
     if "label" in columns or what == "scores":
-        prose.print(f"Next: {then}", markup=False, soft_wrap=True)
+        prose.say(f"Next: {then}")
 
 
 def _files(logs: list[str], pattern: str) -> list[tuple[str | None, Path]]:

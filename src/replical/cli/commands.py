@@ -38,11 +38,13 @@ GROUPS = {
         "show": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
         "export": ("journal:export_command", "The events of a journal as CSV."),
         "backup": ("journal:backup_command", "A copy of a journal, also while it is in use."),
+        "open": ("verify:open_command", "Prove which labels some items have in a certificate."),
         "correct": ("journal:correct_command", "Record another label for an item."),
     },
     "lab": {
         "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
         "keys": ("lab:keys_app", "Make and show the keys that labs sign with."),
+        "overlap": ("lab:overlap_command", "How many items do two labs share?"),
         "release": ("lab:release_command", "One private answer from the votes of many labs."),
     },
     "paper": {
@@ -53,18 +55,15 @@ GROUPS = {
         "bill": ("plan:bill_command", "What does a class cost in labels, learner by learner?"),
     },
     "data": {
-        "order": (
-            "order:order_command",
-            "Put models in a public order, by a hundred labels or none.",
-        ),
+        "order": ("order:order_command", "Put models in a public order, by a hundred labels or none."),
         "import": ("board:import_command", "Logs of evaluations as a table: a row an item, a column a model."),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
     },
 }
 # They read files that somebody else may have written.
 _READERS = {
-    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "paper bill", "data order",
-    "data apply", "board",
+    "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "lab overlap", "paper bill",
+    "journal open", "data order", "data apply", "board",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")

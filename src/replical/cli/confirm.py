@@ -9,27 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.cli import labels as sources
 from replical.cli.inputs import number, whole
-from replical.cli.labels import (
-    PENDING,
-    Annotator,
-    AnswerFile,
-    Ask,
-    Batches,
-    Envelope,
-    Files,
-    IdColumn,
-    JournalFile,
-    LabelColumn,
-    PoolFile,
-    Public,
-    Show,
-    Source,
-    check_usage,
-    read_items,
-    say_pending,
-    source_of,
-)
 from replical.cli.output import answer, notes, prose
 from replical.cli.page import PageWords
 from replical.cli.protocol import loss_words
@@ -50,8 +31,8 @@ CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
 def confirm_command(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate with the answer")],
-    pool: PoolFile,
-    journal: JournalFile,
+    pool: sources.PoolFile,
+    journal: sources.JournalFile,
     out: Annotated[Path, typer.Option(help="the file to write the outcome to")],
     margin: Annotated[
         float | None, typer.Option(parser=number, help="how much more than the best it may err; epsilon if left out")
@@ -71,16 +52,16 @@ def confirm_command(
     lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the confirmation carries it")] = None,
     register: RegisterFile = None,
     key: KeyFile = None,
-    labels: LabelColumn = None,
-    ask: Ask = None,
-    show: Show = None,
-    answers: AnswerFile = None,
-    batches: Batches = None,
-    id_column: IdColumn = "id",
-    annotator: Annotator = None,
+    labels: sources.LabelColumn = None,
+    ask: sources.Ask = None,
+    show: sources.Show = None,
+    answers: sources.AnswerFile = None,
+    batches: sources.Batches = None,
+    id_column: sources.IdColumn = "id",
+    annotator: sources.Annotator = None,
     page: PageWords = None,
-    public: Public = None,
-    envelope: Envelope = None,
+    public: sources.Public = None,
+    envelope: sources.Envelope = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -88,7 +69,7 @@ def confirm_command(
     Exit code 0 if confirmed, 1 if refuted, 4 if pool or budget ended undecided, 3 while labels are pending. What was
     interrupted goes on where its journal ends; after 4 it goes on with a larger budget.
     """
-    reads: Files = {
+    reads: sources.Files = {
         "the certificate": certificate,
         "--pool": pool,
         "--journal": journal,
@@ -97,11 +78,11 @@ def confirm_command(
     }
     registration = Registration(file=register, go=False, beacon=None, key=key)
     if not registration.stops:
-        check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
+        sources.check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
     published = read(certificate)
     protocol = confirming(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
     registration.check(protocol, reads)
-    lab = read_items(protocol, pool, id_column, public)
+    lab = sources.read_items(protocol, pool, id_column, public)
     if against_journal is None:
         check_fresh(published, lab)
     else:
@@ -111,7 +92,7 @@ def confirm_command(
         with Journal(journal) as lab_journal:
             registration.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
         return 0
-    source = source_of(
+    source = sources.source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
@@ -134,11 +115,11 @@ def confirm_command(
         payload |= {"protocol_fingerprint": protocol.fingerprint, "labels": done.session.counts}
         if not isinstance(proof, Confirmation) or done.certificate is None:
             if not as_json:
-                return say_pending(done.session, labelling.batch)
+                return sources.say_pending(done.session, labelling.batch)
             waits = None if labelling.batch is None else str(labelling.batch)
             payload |= {"status": "pending", "outcome": None, "pending": len(done.open), "batch": waits}
             answer(payload)
-            return PENDING
+            return sources.PENDING
         if as_json:
             payload |= {"status": "done", "outcome": proof.outcome, "proof": done.certificate["body"]["proof"]}
             answer(payload | {"journal": lab_journal.where, "confirmation": str(out)})
@@ -156,7 +137,7 @@ class _Labelling:
     """Whoever labels, once the person who confirms was told what to expect."""
 
     protocol: Confirming
-    source: Source
+    source: sources.Source
     batch: Path | None = None  # that waits to be filled in
     before: int | str | None = None  # what the journal had ended with
 
@@ -184,7 +165,7 @@ def _announce(session: Session, protocol: Confirming) -> None:
     if margin == epsilon and 2 * epsilon < 1:
         notes.say(
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
-            "advice: an answer within epsilon there may lie close to it here.",
+            "advice: an answer within epsilon there may lie close to it here."
         )
 
 

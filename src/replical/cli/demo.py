@@ -15,19 +15,19 @@ from rich.table import Table
 from replical.cli.output import progress, prose
 from replical.core.parallel import cores, ordered_map
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadUsage, MissingExtra
+from replical.errors import BadUsage
 from replical.worlds.baseline import WAYS, Comparison, Figures
 from replical.worlds.datasets import flight_worlds, twelve
 
 ITEMS, PUBLIC = 20_000, 100  # unlabelled items of a lab, and labelled ones that all of them see
 _VALUES = ("even", "odd")
-_RUN = "replical run protocol.toml --pool {0}.parquet --public public.parquet --labels {0}.parquet:label"
+_RUN = "replical run protocol.toml --pool {0}.csv --public public.csv --labels {0}.csv:label"
 COMMANDS = (
-    "replical init --pool a.parquet --public public.parquet:label",
+    "replical init --pool a.csv --public public.csv:label",
     f"{_RUN.format('a')} --journal a.db --out a.json",
     f"{_RUN.format('b')} --journal b.db --out b.json",
     "replical compare a.json b.json",
-    "replical verify a.json --pool a.parquet --journal a.db",
+    "replical verify a.json --pool a.csv --journal a.db",
 )
 _WHAT = (
     "a protocol, which all labs get before the first label",
@@ -42,26 +42,18 @@ ELSEWHERE = "2. They are from elsewhere: half of them were late, of the labs' on
 TEXTS = 40  # published texts, each with a public hundred and three labs of its own
 
 
-def _write(folder: Path) -> None:
-    """The tables, in a folder that version control leaves alone."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtra(
-            "tables are written with pyarrow: pip install 'replical[lab]', then replical demo --files"
-        ) from error
+def _write(folder: Path) -> int:
+    """The tables, in a folder that version control leaves alone; how many real rows stand behind them."""
     names, said, truth = twelve()
     folder.mkdir(parents=True)
     (folder / ".gitignore").write_text("*\n", encoding="utf-8")
     for who, count in (("a", ITEMS), ("b", ITEMS), ("public", PUBLIC)):
         rows = PrivateRandomness.simulated("replical quickstart", who).generator().integers(len(truth), size=count)
-        codes = {"label": truth[rows]} | {name: each[rows] for name, each in zip(names, said, strict=True)}
-        texts = {
-            name: pa.DictionaryArray.from_arrays(each.astype(np.int8), list(_VALUES)) for name, each in codes.items()
-        }
-        ids = pa.array([f"{who}{number:05d}" for number in range(count)])
-        parquet.write_table(pa.table({"id": ids, **texts}), folder / f"{who}.parquet")
+        columns = [np.take(_VALUES, each[rows].astype(np.int8)).tolist() for each in (truth, *said)]
+        lines = zip((f"{who}{number:05d}" for number in range(count)), *columns, strict=True)
+        text = "".join(f"{','.join(line)}\n" for line in (("id", "label", *names), *lines))
+        (folder / f"{who}.csv").write_text(text, encoding="utf-8")
+    return len(truth)
 
 
 def demo_command(
@@ -89,19 +81,18 @@ def _make_files(folder: Path) -> None:
     """The tables of two labs, with twelve models each, and the commands that go with them."""
     if folder.exists():
         raise BadUsage(f"{folder} exists: go on there, or name another folder")
-    _write(folder)
-    prose.print(
-        f"Made the folder {folder}: a.parquet and b.parquet, the tables of two labs. One row per item, {ITEMS:,} of them, "
-        "with its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label "
-        f"the right answer, which a run reads only where it asks. public.parquet has {PUBLIC} labelled items that belong "
-        "to no lab.\n",
-        markup=False,
+    rows = _write(folder)
+    prose.say(
+        f"Made the folder {folder}: a.csv and b.csv, the tables of two labs. One row per item, {ITEMS:,} of them, "
+        f"drawn from {rows:,} real ones, with its id, what twelve models say about it (is this handwritten digit even or "
+        "odd?), and in the column label the right answer, which a run reads only where it asks. public.csv has "
+        f"{PUBLIC} labelled items that belong to no lab.\n"
     )
-    prose.print(f"Go there (cd {shlex.quote(str(folder))}), and type:", markup=False, soft_wrap=True)
+    prose.say(f"Go there (cd {shlex.quote(str(folder))}), and type:")
     for command, what in zip(COMMANDS, _WHAT, strict=True):
-        prose.print(f"\n  # {what}", markup=False, style="dim", soft_wrap=True)
-        prose.print(f"  {command}", markup=False, soft_wrap=True)
-    prose.print("\nWith a table of your own, begin with: replical init --pool FILE", markup=False)
+        prose.say(f"\n  # {what}", style="dim")
+        prose.say(f"  {command}")
+    prose.say("\nWith a table of your own, begin with: replical init --pool FILE")
 
 
 def trials() -> tuple[Comparison, Comparison]:

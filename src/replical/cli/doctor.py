@@ -50,11 +50,11 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
         prose.print(f"replical {__version__}, Python {platform.python_version()}, {platform.platform()}")
         for name, version in versions.items():
             prose.print(f"  {name:<14} {version or 'not installed (optional)'}")
-        prose.print(_kernels(), markup=False)
+        prose.say(_kernels())
         for line in _cards():
-            prose.print(line, markup=False)
+            prose.say(line)
         verdict = "as published" if not wrong else f"WRONG at {', '.join(wrong)}: results will not match other labs"
-        prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
+        prose.say(f"Golden words of the shared randomness: {verdict}.")
     if wrong:
         raise typer.Exit(1)
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from replical.cli.output import answer, prose, reading
-from replical.core.exact import round_up_to
 from replical.core.text import amount, at_most, count, percent, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
-from replical.learners.bills import ABSURD, Bill
+from replical.learners.bills import Bill
 from replical.learners.catalogue import find
 from replical.learners.outcomes import Span
 from replical.learners.plan import Cost, Setting
@@ -105,19 +104,19 @@ def show_bills(
     left_out: dict[str, list[str]] = {}
     for bill in all_bills:
         if one_learner and bill.applies and bill.note:
-            prose.print(f"{bill.learner} ({bill.plan}): {bill.note}", markup=False, soft_wrap=True)
+            prose.say(f"{bill.learner} ({bill.plan}): {bill.note}")
         if not bill.applies and bill.learner not in left_out.setdefault(bill.note, []):
             left_out[bill.note].append(bill.learner)
     for note, learners in left_out.items():
         if learners:
-            prose.print(f"Left out: {', '.join(learners)} ({note}).", markup=False, soft_wrap=True)
+            prose.say(f"Left out: {', '.join(learners)} ({note}).")
     if one_learner:
         for each in all_bills[-1].numbers:
-            prose.print(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}", markup=False, soft_wrap=True)
+            prose.say(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}")
 
 
 def _count_text(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}" if count < ABSURD else round_up_to(count, 2)
+    return "-" if count is None else amount(count)
 
 
 def _items(bill: Bill, items: int | None) -> str:
@@ -140,7 +139,7 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
         remarks += [f"Warning: {each}." for each in family.warnings(protocol, items)]
     said = " ".join(remarks)
     if not as_json:
-        prose.print(f"{plan.learner}, {family.class_words(protocol.recipe.C)}: {said}", markup=False, soft_wrap=True)
+        prose.say(f"{plan.learner}, {family.class_words(protocol.recipe.C)}: {said}")
         return
     bill = Bill(
         learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=cost.labels, kind=cost.kind,
@@ -236,8 +235,8 @@ def chances(forecast: Prediction) -> list[dict[str, float | int | None]]:
 def show_forecast(forecast: Prediction) -> None:
     """What the labs may expect: labels, and how likely a proof is."""
     prose.print("Forecast from the unlabelled items", style="italic")
-    prose.print(f"  {'items per lab':<14} {forecast.items:,}", markup=False)
-    prose.print(f"  {'labels per lab':<14} {_labels(forecast)}", markup=False)
+    prose.say(f"  {'items per lab':<14} {forecast.items:,}")
+    prose.say(f"  {'labels per lab':<14} {_labels(forecast)}")
     if forecast.labs is not None:
         _show_chances(forecast)
 
@@ -256,7 +255,7 @@ def _show_chances(forecast: Prediction) -> None:
             cells.append(percent(own or 0.0) + ("" if twice is None else f" ({percent(twice)})"))
         rows.append([f"{items:,} items", *cells])
     for first, *cells in rows:
-        prose.print(f"  {first:<14}" + "".join(f"{cell:>15}" for cell in cells), markup=False, soft_wrap=True)
+        prose.say(f"  {first:<14}" + "".join(f"{cell:>15}" for cell in cells))
 
 
 def forecast_payload(forecast: Prediction) -> dict[str, Any]:

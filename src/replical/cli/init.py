@@ -14,40 +14,12 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import KINDS
 from replical.classes.recipe import Recipe
+from replical.cli import inputs as flags
+from replical.cli import protocol_sections as sections
 from replical.cli import questions
-from replical.cli.inputs import (
-    CLASSES,
-    PLAN,
-    Prefer,
-    Set,
-    file_and_column,
-    never_over,
-    number,
-    parameter,
-    read_prior,
-    settings,
-)
 from replical.cli.order import ask_order, by_columns, read_order
 from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
-from replical.cli.protocol_sections import (
-    CLASS_KEYS,
-    LOSS_KEYS,
-    POOL_KEYS,
-    add_features,
-    all_labels,
-    class_section,
-    features_of,
-    handicap_section,
-    label_text,
-    labels_section,
-    labs_section,
-    lattice_keys,
-    learner_id,
-    preference_section,
-    read_models,
-    without_abstention,
-)
 from replical.cli.questions import MANY, SHORTLIST, Given
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
@@ -76,7 +48,8 @@ def init_command(
     ] = None,
     leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
     class_spec: Annotated[
-        str | None, typer.Option("--class", help=f"rules in place of models: {CLASSES}; or linear:D, without a list")
+        str | None,
+        typer.Option("--class", help=f"rules in place of models: {flags.CLASSES}; or linear:D, without a list"),
     ] = None,
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
@@ -101,7 +74,7 @@ def init_command(
     ] = None,
     abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")] = None,
     price: Annotated[
-        float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
+        float | None, typer.Option(parser=flags.number, help="what abstaining costs, as a share of the costliest error")
     ] = None,
     public: Annotated[
         str | None,
@@ -110,7 +83,7 @@ def init_command(
             "which a hundred are asked at a terminal, or what --prefer ORDER.json was made from"
         ),
     ] = None,
-    prefer: Prefer = None,
+    prefer: flags.Prefer = None,
     handicap: Annotated[
         str | None,
         typer.Option(
@@ -126,13 +99,13 @@ def init_command(
         ),
     ] = None,
     epsilon: Annotated[
-        float | None, parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
+        float | None, flags.parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
     ] = None,
-    delta: Annotated[float | None, parameter("delta", "how often that may be missed (0.05)")] = None,
-    rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
-    labs: Annotated[int | None, parameter("labs")] = None,
+    delta: Annotated[float | None, flags.parameter("delta", "how often that may be missed (0.05)")] = None,
+    rho: Annotated[float | None, flags.parameter("rho", "how often two labs may differ (0.1)")] = None,
+    labs: Annotated[int | None, flags.parameter("labs")] = None,
     seed: Annotated[str | None, typer.Option(help="the published random text (default: drawn now)")] = None,
-    given: Set = None,
+    given: flags.Set = None,
     lab: Annotated[
         list[str] | None,
         typer.Option(help="a lab that takes part, NAME, or NAME=FILE with its public key; once for each, in an order"),
@@ -158,18 +131,22 @@ def init_command(
     group_size for items that belong together, group_weights, population, batch, max_labels, nu, theta, bins, step,
     intercept, those of a loss (loss, clip, grid, scores), and those of the paper's learners (plan, T, k_loop, ..).
     """
-    rare = settings(given, _RARE, {"plan": PLAN, **CLASS_KEYS, **POOL_KEYS, **LOSS_KEYS})
-    of_pool, of_loss = ({key: rare.pop(key) for key in keys if key in rare} for keys in (POOL_KEYS, LOSS_KEYS))
+    rare = flags.settings(
+        given, _RARE, {"plan": flags.PLAN, **sections.CLASS_KEYS, **sections.POOL_KEYS, **sections.LOSS_KEYS}
+    )
+    of_pool, of_loss = (
+        {key: rare.pop(key) for key in keys if key in rare} for keys in (sections.POOL_KEYS, sections.LOSS_KEYS)
+    )
     loss = _loss(of_loss, values)
-    of_class, shortlist = {key: rare.pop(key, None) for key in CLASS_KEYS}, rare.pop("shortlist", None)
-    named = features_of(features)
+    of_class, shortlist = {key: rare.pop(key, None) for key in sections.CLASS_KEYS}, rare.pop("shortlist", None)
+    named = sections.features_of(features)
     check_new(out, force=force)
     apart = [*(leave_out or []), *(of_pool[key] for key in ("group",) if key in of_pool)]
     said = Given(pool=pool, leave_out=apart, abstain=abstain, price=price, public=public, prefer=prefer,
         handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
     asks = questions.may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
-        listed = class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
+        listed = sections.class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
         start = _Start(listed[0], ()) if loss else _begin(*listed, values, abstain)
     else:
         _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"], "--set loss": loss or None})
@@ -181,21 +158,21 @@ def init_command(
             lists_labs=bool(lab),
             quiet=as_json,
         )
-    section, lists = add_features(start.section, named), KINDS[start.section["kind"]].lists
+    section, lists = sections.add_features(start.section, named), KINDS[start.section["kind"]].lists
     text = secrets.token_hex(16) if seed is None else seed
     epsilon, delta, rho = (
         _share(*each)
         for each in (("epsilon", said.epsilon, questions.EPSILON), ("delta", delta, 0.05), ("rho", rho, 0.1))
     )
-    section |= lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
-    labels = labels_section(start.values, weights, said.abstain, said.price, loss)
+    section |= sections.lattice_keys(section, epsilon, of_class["step"], of_class["intercept"])
+    labels = sections.labels_section(start.values, weights, said.abstain, said.price, loss)
     class_recipe = recipe_of(section, labels, text)
     made, public_file, sample = _public_order(said, start, class_recipe, labels, id_column, asks, out)
     looked_at = start.table if public_file is None else public_file
     alike = start.alike(looked_at)
     if alike and not as_json:
         _say_alike(alike, looked_at)
-    record = find(standard_learner(lists=lists) if learner is None else learner_id(learner))
+    record = find(standard_learner(lists=lists) if learner is None else sections.learner_id(learner))
     numbers = {
         "epsilon": epsilon,
         "delta": delta,
@@ -213,7 +190,7 @@ def init_command(
     if said.shortlist is not None:
         content["handicap"] = {"from": "exponentials"} | content.get("handicap", {}) | {"shortlist": said.shortlist}
     content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
-    content |= labs_section(lab or [])
+    content |= sections.labs_section(lab or [])
     protocol, needed = write_protocol(content, out, sample)
     steps = [*_next_steps(start, out, id_column, public_file)]
     if as_json:
@@ -224,7 +201,7 @@ def init_command(
     if start.table is not None:
         _say_choices(protocol, ordered=protocol.preference.get("from") == "order", drawn=seed is None)
     elif seed is None:
-        _line("The seed was drawn now; best is a text that was drawn in public: --seed.")
+        prose.say("The seed was drawn now; best is a text that was drawn in public: --seed.")
     say_written(protocol, out, needed, sample, standard_taken=start.table is None and learner is None, named=named)
     _say_next(steps, start.table)
 
@@ -260,11 +237,11 @@ class _Start:
 
 def _begin(section: dict[str, Any], known: str | None, values: str | None, abstain: str | None) -> _Start:
     """Without a table of a lab's; the labels that are `known` need not be named."""
-    known = None if known is None else without_abstention(known, abstain)
+    known = None if known is None else sections.without_abstention(known, abstain)
     text = known if values is None else values
     if text is None:
         raise BadProtocol("the flag --label-values is missing: name the labels, e.g. --label-values no,yes")
-    return _Start(section, all_labels(text, known))
+    return _Start(section, sections.all_labels(text, known))
 
 
 def _loss(said: dict[str, Any], values: str | None) -> dict[str, Any]:
@@ -310,9 +287,9 @@ def _read_table(
 ) -> _Start:
     """Models and labels, from a lab's table."""
     table = _table(said.pool)
-    never_over({"--out": out}, {"--pool": table})
+    flags.never_over({"--out": out}, {"--pool": table})
     without, abstain = said.leave_out, said.abstain
-    section, labels, found = read_models(table, id_column, label_column, values, candidates, without, abstain)
+    section, labels, found = sections.read_models(table, id_column, label_column, values, candidates, without, abstain)
     return _Start(section, labels, table, found)
 
 
@@ -329,13 +306,7 @@ def _table(pool: Path | None) -> Path:
 
 
 def _public_order(
-    said: Given,
-    start: _Start,
-    models: Recipe,
-    labels: Mapping[str, Any],
-    id_column: str,
-    asks: bool,
-    out: Path,
+    said: Given, start: _Start, models: Recipe, labels: Mapping[str, Any], id_column: str, asks: bool, out: Path
 ) -> PublicOrder:
     """An order that was made before or is made now, or the labelled items that make one."""
     file, public = said.prefer, said.public
@@ -366,7 +337,7 @@ def _without_a_column(public: str) -> str:
 
 def _labelled_items(public: str, start: _Start, models: Recipe, id_column: str) -> PublicOrder:
     """The public labelled items of FILE:COLUMN, which make an order."""
-    file, column = file_and_column("--public", public)
+    file, column = flags.file_and_column("--public", public)
     table, found = start.table, start.found
     if table is not None and file.exists() and file.samefile(table):
         raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
@@ -389,16 +360,16 @@ def _preference(
 ) -> dict[str, Any]:
     """The section of a protocol about who is preferred, where anybody is."""
     if made is not None:
-        return preference_section(learner, "order", made)
+        return sections.preference_section(learner, "order", made)
     if sample is not None:
-        return preference_section(learner, "order", sample.section)
+        return sections.preference_section(learner, "order", sample.section)
     if handicap is not None:
-        return {"handicap": handicap_section(handicap, models, seed, epsilon)}
-    prior = read_prior(models.C, prefer)
+        return {"handicap": sections.handicap_section(handicap, models, seed, epsilon)}
+    prior = flags.read_prior(models.C, prefer)
     if prior.kind == "weights" and prior.values is not None:
-        return preference_section(learner, "weights", {"weights": prior.values.tolist()})
+        return sections.preference_section(learner, "weights", {"weights": prior.values.tolist()})
     if prior.places is not None:
-        return preference_section(learner, "order", {"order": prior.places.argsort().tolist()})
+        return sections.preference_section(learner, "order", {"order": prior.places.argsort().tolist()})
     return {}
 
 
@@ -406,19 +377,21 @@ def _say_table(start: _Start, grouped: Sequence[str]) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
     table, found = start.table, start.found
     assert found is not None, "it was read"
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(start.values)}.")
+    prose.say(
+        f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(start.values)}."
+    )
     right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
-    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
+    prose.say(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
     if found.truth is not None:
-        _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
+        prose.say(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if len(found.never) == 1 and found.never[0] in start.values:
-        word = label_text(found.never)
+        word = sections.label_text(found.never)
         new = _command_line("init", "--pool", table, "--abstain", found.never[0], "--price", 0.1)
-        _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
+        prose.say(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
-        _line(f"Left alone: {_some(found.others)}.")
+        prose.say(f"Left alone: {_some(found.others)}.")
     for column in grouped:
-        _line(
+        prose.say(
             f"Do items with one {column} belong together? Then they are no draws of their own: --set group={column} --set "
             "group_size=N, where no lab has more than N of one."
         )
@@ -431,7 +404,7 @@ def _say_alike(groups: list[list[str]], table: Path | None) -> None:
     """Models that may be one model: only whoever made them knows."""
     names = "; ".join(listing(group[:_ALIKE], len(group)) for group in groups[:_ALIKE])
     more = f"; and {count(len(groups) - _ALIKE, 'more group')}" if len(groups) > _ALIKE else ""
-    _line(
+    prose.say(
         f"The same on every item of {table}: {names}{more}. If that is one model, leave all but one out (--leave-out "
         f"{groups[0][-1]}); if not, a run may end with both, and says so."
     )
@@ -441,10 +414,6 @@ def _some(names: Sequence[Label]) -> str:
     """All names where they are few, else the first and the last ones."""
     texts = list(map(str, names))
     return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
-
-
-def _line(text: str) -> None:
-    prose.print(text, markup=False, soft_wrap=True)
 
 
 def _command_line(*words: object) -> str:
@@ -482,13 +451,14 @@ def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -
 def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
     """Every number with one sentence why."""
     chosen = protocol.content["learner"]
-    more = f"{100 * chosen['epsilon']:g}"
+    more = f"makes at most {100 * chosen['epsilon']:g} more errors in 100 items than the best"
+    if protocol.recipe.losses is not None:
+        more = f"loses at most {chosen['epsilon']:g} of a costliest error more than the best"
     lines = {
         f"learner {chosen['name']}": (
             "proves its answer whatever the models' errors are" if chosen["name"] == "handicap" else "as you asked"
         ),
-        f"epsilon {chosen['epsilon']}": f"the chosen model makes at most {more} more errors in 100 items than the best"
-        f"{protocol.plan.among}",
+        f"epsilon {chosen['epsilon']}": f"the chosen model {more}{protocol.plan.among}",
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
@@ -510,7 +480,7 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
     if drawn:
         lines["seed drawn now"] = "all labs share this text; best is one that was drawn in public: --seed"
     for what, why in lines.items():
-        _line(f"  {what:18}{why}")
+        prose.say(f"  {what:18}{why}")
 
 
 def _say_next(steps: list[str], table: Path | None) -> None:
@@ -518,8 +488,8 @@ def _say_next(steps: list[str], table: Path | None) -> None:
     if not steps:
         return
     run, verify, compare = steps
-    _line(f"Next, on {table}; every other lab does the same with its own table, which has the same columns:")
-    _line(f"  {run}")
-    _line("Then anyone can check the certificate, and compare it with another lab's:")
-    _line(f"  {verify}")
-    _line(f"  {compare}")
+    prose.say(f"Next, on {table}; every other lab does the same with its own table, which has the same columns:")
+    prose.say(f"  {run}")
+    prose.say("Then anyone can check the certificate, and compare it with another lab's:")
+    prose.say(f"  {verify}")
+    prose.say(f"  {compare}")

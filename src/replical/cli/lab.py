@@ -1,4 +1,4 @@
-"""What labs do beside running: keys to sign with, one private answer from votes."""
+"""What labs do beside running: keys to sign with, one private answer from votes, items that two of them have."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Annotated
 import typer
 
 from replical.cli.inputs import never_over, number, whole
-from replical.cli.output import answer, prose
+from replical.cli.output import answer, prose, reading
+from replical.core.text import count, plural
 from replical.errors import BadUsage
+from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, write_items
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
 from replical.lab.release import write_release as write
 from replical.lab.signatures import new_key, read_public
+from replical.lab.tables import read_pool
 
 keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
 
@@ -97,3 +100,43 @@ def release_command(
         "replaced."
     )
     prose.say(f"Release: {out}")
+
+
+def overlap_command(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="HASHES", help="what two labs have written with --out, to compare")
+    ] = None,
+    protocol_file: Annotated[Path | None, typer.Option("--protocol", help="the protocol of both labs")] = None,
+    pool: Annotated[Path | None, typer.Option(help="this lab's pool")] = None,
+    key: Annotated[Path | None, typer.Option(help="a file with the key that both labs agreed on")] = None,
+    out: Annotated[Path | None, typer.Option(help="the hashes to write, for the other lab alone")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> int:
+    """How many items do two labs share? Each writes keyed hashes of its ids, and two such files are compared.
+
+    Exit code 1 if they share any. Whoever has the key can look for an id in the file, so it is for the two labs alone.
+    """
+    if files:
+        if len(files) != 2 or (protocol_file, pool, key, out) != (None,) * 4:
+            raise BadUsage(f"two files of hashes are compared, and nothing else is given then, got {len(files)}")
+        one, other = map(read_items, files)
+        shared, sizes = overlap(one, other), (len(one["hashes"]), len(other["hashes"]))
+        if as_json:
+            answer({"schema": "replical.overlap/1", "shared": shared, "items": sizes})
+        else:
+            prose.say(
+                f"{count(shared, 'item')} {plural(shared, 'is', 'are')} in both, of {sizes[0]:,} and {sizes[1]:,}."
+            )
+        return 1 if shared else 0
+    if protocol_file is None or pool is None or key is None or out is None:
+        raise BadUsage("give two files of hashes, or --protocol, --pool, --key and --out to write one")
+    never_over({"--out": out}, {"the protocol": protocol_file, "--pool": pool, "--key": key})
+    with reading(pool) as update:
+        lab = read_pool(pool, Protocol.read(protocol_file).recipe, id_column=id_column, progress=update)
+    write_items(items_file(lab, read_key(key)), out)
+    if as_json:
+        answer({"schema": "replical.overlap/1", "items": len(lab), "hashes": str(out)})
+    else:
+        prose.say(f"Written: {out}, {count(len(lab), 'hash', 'hashes')}. It is for the lab that has the same key.")
+    return 0

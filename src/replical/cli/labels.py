@@ -22,19 +22,8 @@ from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab import run
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
+from replical.lab.sessions import label_studio as studio
 from replical.lab.sessions.batches import questions_of, read_batch, write_batch
-from replical.lab.sessions.label_studio import (
-    KEY,
-    SKIP,
-    Away,
-    Project,
-    Reply,
-    Server,
-    change_words,
-    contradictions,
-    label_live,
-    questions,
-)
 from replical.lab.sessions.session import Session
 from replical.lab.tables import grouped_columns, read_labels
 from replical.learners.proof import family_of
@@ -163,11 +152,11 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         return
     labels, still = count(session.ledger.heard, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
-        notes.print(f"{labels}, measuring the error of the answer", markup=False)
+        notes.say(f"{labels}, measuring the error of the answer")
         return
     left = "" if outlook is None else outlook.left()
     told = f"{labels}{f', {left}' if left else ''}"
-    notes.print(f"{told}{family_of(session.protocol.record).left_words(still)}", markup=False)
+    notes.say(f"{told}{family_of(session.protocol.record).left_words(still)}")
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:
@@ -181,16 +170,14 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     judged = isinstance(session.answers, Gold) and bool(session.answers.choices)
     free = "one of the words below what is shown" if judged else "what is right"
     how = f"the label{'' if digits else ' or its number'}: {choices}" if labels else free
-    notes.say(
-        f"Answer with {how}. {SKIP!r} skips an item you cannot label, {leave!r} leaves.",
-    )
+    notes.say(f"Answer with {how}. {studio.SKIP!r} skips an item you cannot label, {leave!r} leaves.")
     while session.open:
         session.journal.checkpoint()  # a person takes longer
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
-        notes.print(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}", markup=False)
+        notes.say(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}")
         for column, text in details([item]).get(item, {}).items():
-            notes.print(f"  {column}: {text}", markup=False)
+            notes.say(f"  {column}: {text}")
         if judged:
             if not _judge(session, item):
                 return
@@ -200,13 +187,13 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         reply = _line()
         if reply in (None, leave):
             return
-        if reply == SKIP:
+        if reply == studio.SKIP:
             session.skip(item)
             continue
         try:
             session.answer(item, _label(reply or "", labels) if labels else reply or "")
         except BadLabel as error:
-            notes.print(str(error), markup=False)
+            notes.say(str(error))
         if outlook is not None:
             outlook.look()
 
@@ -219,23 +206,22 @@ def _judge(session: Session, item: str) -> bool:
     answers = session.answers
     assert isinstance(answers, Gold), "labels are no outputs"
     if item not in session.ledger.shown:
-        notes.print(f"  Enter shows what is to be judged, {SKIP!r} skips the item.", markup=False)
+        notes.say(f"  Enter shows what is to be judged, {studio.SKIP!r} skips the item.")
         if (reply := _line()) in (None, "/q"):
             return False
-        if reply == SKIP:
+        if reply == studio.SKIP:
             session.skip(item)
             return True
         session.show(item)
     outputs = session.ledger.to_judge(item)[: 1 if isinstance(answers, Scores) else 2]
-    for number, output in enumerate(outputs, start=1):
-        text = output if len(outputs) == 1 else f"{number}: {output}"
-        notes.print(textwrap.indent(text, "  "), markup=False, soft_wrap=True)
-    notes.print(f"  {', '.join(answers.choices)}", markup=False)
+    for head, output in zip(answers.heads, outputs, strict=True):
+        notes.say(textwrap.indent(f"{head}: {output}", "  "))
+    notes.say(f"  {', '.join(answers.choices)}")
     while (reply := _line()) not in (None, "/q"):
         try:
             session.answer(item, answers.judged(reply or "", outputs))
         except BadLabel as error:
-            notes.print(str(error), markup=False)
+            notes.say(str(error))
         else:
             return True
     return False
@@ -247,7 +233,7 @@ def _are_numbers(labels: tuple[Any, ...]) -> bool:
 
 
 def _line() -> str | None:
-    notes.print("label: ", end="", markup=False)
+    notes.say("label: ", end="")
     line = sys.stdin.readline()
     return line.strip() if line else None
 
@@ -270,7 +256,7 @@ def _label(reply: str, labels: tuple[Any, ...]) -> Any:
 
 def _wait(session: Session, outlook: Outlook | None) -> None:
     """Labels come through the journal, from ``replical label``."""
-    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
+    notes.say("Waiting for labels in the journal: serve the page with replical label.")
     answered = -_GRACE  # when something was open last
     while session.open or time.monotonic() - answered < _GRACE:
         if session.open:
@@ -291,7 +277,7 @@ def ask_by_file(session: Session, folder: Path, answers: Path | None, details: D
             _refuse_changes(session, path, read_batch(path, session.answers))
     while session.open:
         held = {path: questions_of(path, session.answers) for path in sorted(folder.glob("batch-*.csv"))}
-        asked = questions(session)
+        asked = studio.questions(session)
         waiting = [path for path, kept in held.items() if not kept.isdisjoint(asked)]
         if sum(_record_answers(session, path) for path in waiting):
             continue
@@ -330,27 +316,27 @@ def _record_answers(session: Session, path: Path) -> int:
     return count
 
 
-def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> None:
+def _refuse_changes(session: Session, path: Path, replies: Sequence[studio.Reply]) -> None:
     """Refuse an answer that its item never had; one that was corrected since may stay in its file."""
     ledger = session.ledger
     repeats = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
     if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
         repeats = [reply for reply in repeats if reply.code is not None and reply.item in ledger.labels]
-    for reply in contradictions(session, repeats):
-        raise BadTable(f"{path} has {change_words(session, reply)}")
+    for reply in studio.contradictions(session, repeats):
+        raise BadTable(f"{path} has {studio.change_words(session, reply)}")
 
 
 def ask_in_label_studio(session: Session, details: Details, options: PageOptions, outlook: Outlook | None) -> None:
     """Ask at a Label Studio server until the run has ended."""
     if not session.open:
         return
-    server = Server(options.url or "", os.environ.get(KEY, "").strip())
+    server = studio.Server(options.url or "", os.environ.get(studio.KEY, "").strip())
     try:
-        project = Project(session, server, details, number=options.project, votes=options.votes, note=notes.say)
-    except Away as error:
+        project = studio.Project(session, server, details, number=options.project, votes=options.votes, note=notes.say)
+    except studio.Away as error:
         raise BadUsage(f"Label Studio at {server.url} does not answer: {error}") from error
     notes.say(f"Label at {project.url}")
-    label_live(project, session, look=(lambda: None) if outlook is None else outlook.look, note=notes.say)
+    studio.label_live(project, session, look=(lambda: None) if outlook is None else outlook.look, note=notes.say)
 
 
 def source_of(

@@ -20,15 +20,7 @@ from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.lab.columns import names_of
 from replical.lab.journal.journal import Journal
-from replical.lab.ordering import (
-    SCHEMA,
-    OrderFile,
-    Ordering,
-    active_section,
-    asked_of,
-    order_by,
-    vote_section,
-)
+from replical.lab.ordering import SCHEMA, OrderFile, Ordering, active_section, asked_of, order_by, vote_section
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import check_features, check_ids
@@ -209,26 +201,21 @@ def _write(order: OrderFile, asked: tuple[LabPool, Inquiry] | None, table: Path,
     if asked is not None:
         _say_asked(*asked)
     listed = ", ".join(order.order[:_FIRST]) + (", .." if len(order.order) > _FIRST else "")
-    prose.print(f"Wrote {out}: {listed}", markup=False, soft_wrap=True)
+    prose.say(f"Wrote {out}: {listed}")
     apart = ""
     if order.from_table:
-        prose.print(
-            f"Publish {table} with it. No lab may scan one of its items, asked or not: they were looked at.",
-            markup=False,
-            soft_wrap=True,
-        )
+        prose.say(f"Publish {table} with it. No lab may scan one of its items, asked or not: they were looked at.")
         apart = f" --public {table}"
-    prose.print(f"Next: replical init --pool YOUR-TABLE{apart} --prefer {out}", markup=False, soft_wrap=True)
+    prose.say(f"Next: replical init --pool YOUR-TABLE{apart} --prefer {out}")
     return 0
 
 
 def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
     skipped = sum(each.code is None for each in inquiry.asked)
     more = f" and {skipped} skipped" if skipped else ""
-    prose.print(
+    prose.say(
         f"{count(len(inquiry.asked) - skipped, 'label')}{more}, of {count(len(items), 'public item')}; "
-        f"{len(inquiry.in_play)} of {count(len(inquiry.C), 'model')} still in play.",
-        soft_wrap=True,
+        f"{len(inquiry.in_play)} of {count(len(inquiry.C), 'model')} still in play."
     )
 
 
@@ -285,11 +272,9 @@ def ask_order(
     with reading(table) as update:
         items = read_pool(table, recipe, progress=update)
     _check_apart(items, table, pool, id_column)
-    prose.print(
+    prose.say(
         f"Up to 100 items of {table} are asked. Every label is kept in {journal}; to go on "
-        "another day, say the same again.",
-        markup=False,
-        soft_wrap=True,
+        "another day, say the same again."
     )
     columns = [each for each in shown if each in names_of(table)]
     session, inquiry = _ask_people(items, draft, journal, table, columns)

@@ -67,7 +67,7 @@ def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:
     if as_json:
         answer({"schema": "replical.error/1", "error": kind, "message": message, "exit": code})
     else:
-        notes.print(f"Error: {message}", style="bold red", markup=False, soft_wrap=True)
+        notes.say(f"Error: {message}", style="bold red")
     return code
 
 
@@ -85,7 +85,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
             bar.update(task, completed=done, total=total)
             if not notes.is_terminal and 4 * done // total > quarter[0]:
                 quarter[0] = 4 * done // total
-                notes.print(f"{what}: {done} of {total}", markup=False)
+                notes.say(f"{what}: {done} of {total}")
 
         yield update
 

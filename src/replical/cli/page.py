@@ -12,7 +12,7 @@ import typer
 
 from replical.cli.inputs import columns_to_show, details_from
 from replical.cli.output import notes, prose
-from replical.errors import BadUsage, MissingExtra
+from replical.errors import BadUsage, need
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
 from replical.lab.sessions.session import Session
@@ -121,7 +121,7 @@ def label_command(
             raise BadUsage("columns to show are read from the pool: give --pool too")
         details = details_from(pool, columns, id_column)
         serve_page(run, details, created["protocol"].get("title") or "Labelling", options)
-    prose.print("The run has ended.")
+    prose.say("The run has ended.")
 
 
 def _invite(journal: str, name: str, host: str, port: int) -> None:
@@ -168,14 +168,11 @@ def serve_page(
     outlook: Outlook | None = None,
 ) -> None:
     """Serve until the run has ended."""
-    try:
-        from replical.lab.page.app import Content, application, unserved_columns
-        from replical.lab.page.people import People
-        from replical.lab.page.serve import check_address, serve
-    except ImportError as error:
-        raise MissingExtra(
-            "the page needs starlette and uvicorn: install them with pip install 'replical[lab]'"
-        ) from error
+    need("starlette", "the page needs starlette and uvicorn")
+    from replical.lab.page.app import Content, application, unserved_columns
+    from replical.lab.page.people import People
+    from replical.lab.page.serve import check_address, serve
+
     host, media = options.host, options.media
     _check_options(options, local=check_address("--page host", host))
     if options.proxy is not None:
@@ -183,7 +180,7 @@ def serve_page(
     listed = None if options.people is None else _read_people(options.people, options.votes)
     people = People(run, closed=listed is not None)
     token = people.secret_for("token") if options.token else None
-    desk = Desk(run, votes=options.votes, outlook=outlook, reservations=run.journal.reservations)
+    desk = Desk(run, votes=options.votes, outlook=outlook)
 
     def ended() -> bool:
         with desk.lock:
@@ -196,9 +193,7 @@ def serve_page(
         if listed is None:
             notes.say(f"Label at {address_of(host, at, token=token)}")
             if options.votes > 1:
-                notes.print(
-                    "Votes are counted by browsers: --page people=FILE gives every person a link.", markup=False
-                )
+                notes.say("Votes are counted by browsers: --page people=FILE gives every person a link.")
         for name in listed or ():
             link = address_of(host, at, person=people.link(name))
             notes.say(f"{name} labels at {link}")

@@ -50,7 +50,7 @@ def study_command(
         raise ValueOutOfRange("--workers counts processes of this machine: leave it out with --cluster")
     read = Study.read(study)
     with cluster(at) if at is not None else local(workers) as busy, _progress_bar(read.name) as update:
-        notes.print(f"workers: {busy.words}", markup=False)
+        notes.say(f"workers: {busy.words}")
         done = run_study(read, out, quick=quick, workers=busy, progress=update)
     if as_json:
         answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.answer()})
@@ -89,12 +89,12 @@ def _left(seconds: float | None) -> str:
 
 
 def _tell(done: StudyRun) -> None:
-    prose.print(done.sentence, markup=False)
-    prose.print(TERMS, markup=False)
+    prose.say(done.sentence)
+    prose.say(TERMS)
     for reason, count in done.refusals.items():
-        prose.print(f"Not run, {count} {plural(count, 'cell')}: {reason}", markup=False)
+        prose.say(f"Not run, {count} {plural(count, 'cell')}: {reason}")
     tables = f"{done.folder / 'results.parquet'}, results.csv"
-    prose.print(f"Tables: {tables}; report: {done.folder / 'report.html'}", markup=False)
+    prose.say(f"Tables: {tables}; report: {done.folder / 'report.html'}")
 
 
 def theta_command(

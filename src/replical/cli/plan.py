@@ -11,32 +11,13 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.cli.forecasts import (
-    NO_FORECAST,
-    SENSES,
-    bill_payload,
-    bill_reading,
-    forecast_payload,
-    forecast_reading,
-    make_forecast,
-    show_bills,
-    show_cost,
-    show_forecast,
-)
-from replical.cli.inputs import (
-    CLASSES,
-    SIMULATED,
-    learner_flag,
-    parameter,
-    whole,
-)
+from replical.cli import forecasts
+from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, whole
 from replical.cli.output import answer, progress, prose, reading
 from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import amount, count, plural
-from replical.errors import (
-    BadUsage,
-)
+from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from replical.learners.bills import Bill, all_agree, bills, cheapest
@@ -57,8 +38,7 @@ Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; wit
 Labs = Annotated[int, typer.Option("--labs", parser=whole, help="how many labs are to agree")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
 Noise = Annotated[
-    str | None,
-    typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)"),
+    str | None, typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
 ]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
 Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
@@ -85,7 +65,7 @@ def plan_command(
     if not as_json:
         _say_protocol(protocol, protocol_file)
     if (cost := family_of(protocol.record).cost(protocol)) is not None:
-        show_cost(protocol, cost, pool, id_column, as_json=as_json)
+        forecasts.show_cost(protocol, cost, pool, id_column, as_json=as_json)
         return
     question = about_protocol(protocol, protocol_file.name, pool, id_column, theta=theta, nu=nu)
     _answer(question, labs, noise, truths, everything=everything, as_json=as_json)
@@ -115,13 +95,7 @@ def bill_command(
 
 
 def _answer(
-    question: Question,
-    labs: int,
-    noise: str | None = None,
-    truths: int = DRAWS,
-    *,
-    everything: bool,
-    as_json: bool,
+    question: Question, labs: int, noise: str | None = None, truths: int = DRAWS, *, everything: bool, as_json: bool
 ) -> None:
     """Compute bills and, where there are items, a forecast; print what was found."""
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
@@ -129,12 +103,7 @@ def _answer(
     together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
     exact = question.protocol is None and question.pool is None  # a lab with a protocol has a pool, or will have one
-    all_bills = bills(
-        question.setting,
-        question.only,
-        pool="exact" if exact else "finite",
-        noisy=question.noisy,
-    )
+    all_bills = bills(question.setting, question.only, pool="exact" if exact else "finite", noisy=question.noisy)
     forecast, none_because = _forecast(question, noise, truths)
     more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
     found = _Report(question, all_bills, forecast, none_because, more)
@@ -144,12 +113,12 @@ def _answer(
                 "schema": "replical.plan/1",
                 "fingerprint": None if question.protocol is None else question.protocol.fingerprint,
                 "inputs": inputs(question, labs, noise),
-                "bills": [bill_payload(bill) for bill in all_bills],
+                "bills": [forecasts.bill_payload(bill) for bill in all_bills],
                 "best": None if found.best is None else found.best.learner,
                 "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
                 "reading": found.reading,
-                "forecast": None if forecast is None else forecast_payload(forecast),
+                "forecast": None if forecast is None else forecasts.forecast_payload(forecast),
             }
         )
         return
@@ -244,8 +213,8 @@ def _forecast(question: Question, noise: str | None, truths: int) -> tuple[Predi
     expected = parse_noise(noise) if noise is not None else question.nu
     with progress("simulated pairs of labs") as update:
         try:
-            return make_forecast(protocol, pool, truths, noise=expected, progress=update), ""
-        except NO_FORECAST as error:
+            return forecasts.make_forecast(protocol, pool, truths, noise=expected, progress=update), ""
+        except forecasts.NO_FORECAST as error:
             return None, str(error)
 
 
@@ -296,12 +265,12 @@ class _Report:
         question, forecast = self.question, self.forecast
         if forecast is None:
             return ""
-        return forecast_reading(forecast, question.setting.rho)
+        return forecasts.forecast_reading(forecast, question.setting.rho)
 
     @property
     def reading(self) -> str:
         """All of it."""
-        reading = bill_reading(self.question.setting, self.bills, self.best, self.best_any)
+        reading = forecasts.bill_reading(self.question.setting, self.bills, self.best, self.best_any)
         if self.forecast is not None:
             reading = f"{self.expectation} From public numbers alone, not looking at the items: {reading}"
         elif self.question.pool is not None:
@@ -325,13 +294,16 @@ class _Report:
         first = f"No forecast from unlabelled items: {self.none_because}. " if self.none_because else ""
         if question.protocol is None:
             told = self.suggestions if self.best is not None else self.bills
-            return first + bill_reading(question.setting, told, self.best, self.best_any)
+            return first + forecasts.bill_reading(question.setting, told, self.best, self.best_any)
         own, better = self.suggestions[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
         more = better if question.pool is None and not question.weighs else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
-        labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')} per lab ({SENSES[own.kind or 'most']})"
-        return f"{first}From public numbers alone {own.learner} asks for {labels}.{more}"
+        labels, sense = (
+            f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')}",
+            forecasts.SENSES[own.kind or "most"],
+        )
+        return f"{first}From public numbers alone {own.learner} asks for {labels} per lab ({sense}).{more}"
 
     def _without_a_bill(self, own: Bill) -> str:
         """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""
@@ -365,14 +337,14 @@ def _show(found: _Report, *, everything: bool) -> None:
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
     if forecast is not None:
-        show_forecast(forecast)
+        forecasts.show_forecast(forecast)
         prose.print()
     if everything or question.only is not None:
-        show_bills(found.bills, question.title, question.setting, have)
+        forecasts.show_bills(found.bills, question.title, question.setting, have)
         prose.say(found.reading)
         return
     if forecast is None and question.protocol is None and found.suggestions:
-        show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
+        forecasts.show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
     for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.say(sentence)
-    prose.print("--all lists the bills of every learner.", markup=False)
+    prose.say("--all lists the bills of every learner.")

@@ -72,7 +72,7 @@ def say_written(
     for remark in _remarks(protocol, sample, needed, named):
         prose.say(remark)
     prose.say(f"Fingerprint {protocol.fingerprint}")
-    prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
+    prose.say("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
 
 def _remarks(

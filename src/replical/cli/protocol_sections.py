@@ -122,11 +122,7 @@ def _scores(candidates: str, cuts: str) -> dict[str, Any]:
         notes.say(f"Scores: {', '.join(each['name'] for each in models)}.")
     else:
         models = read_candidates(candidates)
-    return {
-        "kind": "table",
-        "candidates": models,
-        "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
-    }
+    return {"kind": "table", "candidates": models, "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")]}
 
 
 def _is_table(path: Path) -> bool:

@@ -93,11 +93,11 @@ def about_the_rest(given: Given, found: ModelColumns, *, labs: bool, shortlist: 
         words = "Which of these are no models? Names with commas"
         yield Question("leave_out", words, lambda text: _names(text, found), "none")
     if given.abstain is None and len(found.never) == 1:
-        prose.print(f"No right answer is {found.never[0]!r}.", markup=False, soft_wrap=True)
+        prose.say(f"No right answer is {found.never[0]!r}.")
         yield Question("price", "If models abstain that way, what that costs, as a share of an error", _price, "no")
         given.abstain = None if given.price is None else str(found.never[0])
     if (given.public, given.prefer, given.handicap) == (None, None, None):
-        prose.print(_PUBLIC, markup=False, soft_wrap=True)
+        prose.say(_PUBLIC)
         yield Question("data", "Public data: 1, 2, 3 or 4", lambda text: _one_of(text, "1", "2", "3"), "4")
         words = "The table" if given.data == "2" else "The file and its column, FILE:COLUMN"
         if given.data != "4":
@@ -113,7 +113,7 @@ def about_the_rest(given: Given, found: ModelColumns, *, labs: bool, shortlist: 
     models = len(found.models) - len(given.leave_out)
     ordered = given.public or given.by or (given.prefer and given.prefer.suffix != ".csv")
     if ordered and shortlist and given.shortlist is None and models > MANY:
-        prose.print(f"{SHORTLIST}.", soft_wrap=True)
+        prose.say(f"{SHORTLIST}.")
         words = f"How many of {models} are candidates: 20, 8, .. or all"
         yield Question("shortlist", words, lambda text: _shortlist(text, models), "all")
 

@@ -9,29 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.cli import labels as sources
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
 from replical.cli.inputs import SIMULATED, Device, never_over, whole
-from replical.cli.labels import (
-    PENDING,
-    Annotator,
-    AnswerFile,
-    Ask,
-    Batches,
-    Envelope,
-    Files,
-    IdColumn,
-    JournalFile,
-    LabelColumn,
-    PoolFile,
-    Public,
-    Show,
-    Source,
-    check_truths,
-    check_usage,
-    read_items,
-    say_pending,
-    source_of,
-)
 from replical.cli.output import answer, notes, prose, warn
 from replical.cli.page import PageWords
 from replical.core.files import write_whole
@@ -70,21 +50,21 @@ KeyFile = Annotated[
 
 def run_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
-    pool: PoolFile,
-    journal: JournalFile,
+    pool: sources.PoolFile,
+    journal: sources.JournalFile,
     out: Annotated[Path | None, typer.Option(help="the certificate to write, or the vote")] = None,
     lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the certificate carries it")] = None,
     register: RegisterFile = None,
     go: Go = False,
     beacon: BeaconValue = None,
     key: KeyFile = None,
-    labels: LabelColumn = None,
-    ask: Ask = None,
-    show: Show = None,
-    answers: AnswerFile = None,
-    batches: Batches = None,
-    id_column: IdColumn = "id",
-    annotator: Annotator = None,
+    labels: sources.LabelColumn = None,
+    ask: sources.Ask = None,
+    show: sources.Show = None,
+    answers: sources.AnswerFile = None,
+    batches: sources.Batches = None,
+    id_column: sources.IdColumn = "id",
+    annotator: sources.Annotator = None,
     private: Annotated[
         bool, typer.Option("--private", help="write a vote for a private release and no certificate")
     ] = False,
@@ -92,7 +72,7 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    envelope: Envelope = None,
+    envelope: sources.Envelope = None,
     page_words: PageWords = None,
     until_budget: Annotated[
         int | None,
@@ -101,7 +81,7 @@ def run_command(
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
-    public: Public = None,
+    public: sources.Public = None,
     truths: Annotated[
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
     ] = 12,
@@ -116,7 +96,7 @@ def run_command(
     """
     if device is not None:
         use(device)
-    reads: Files = {
+    reads: sources.Files = {
         "the protocol": protocol_file,
         "--pool": pool,
         "--journal": journal,
@@ -126,21 +106,21 @@ def run_command(
     registration = Registration(file=register, go=go, beacon=beacon, key=key)
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--register": register}
-        check_usage(labels, ask, writes=writes, reads=reads)
-    check_truths(truths)
+        sources.check_usage(labels, ask, writes=writes, reads=reads)
+    sources.check_truths(truths)
     _check_private(private=private, approve=approve, shows=html is not None or envelope is not None)
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
     _check_listed(protocol, private=private)
     check_allowed(protocol, lab=lab_name, measure=measure_error, beacon=beacon, registers=register is not None)
-    items = read_items(protocol, pool, id_column, public)
+    items = sources.read_items(protocol, pool, id_column, public)
     if registration.stops:
         with Journal(journal) as lab_journal:
             registration.register(protocol, items, lab_journal, lab_name, as_json=as_json)
         return 0
     if out is None:
         raise BadUsage("Missing option '--out': the certificate to write, or the vote")
-    source = source_of(
+    source = sources.source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page_words,
     )  # fmt: skip
@@ -208,7 +188,7 @@ class Registration:
 class _Labelling:
     """Whoever labels, once the person who runs was told what to expect."""
 
-    source: Source
+    source: sources.Source
     truths: int
     verbose: bool
     outlook: Outlook | None = None
@@ -290,7 +270,7 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> float | None:
 
 def _tell(words: str) -> None:
     """For the person who runs."""
-    notes.print(f"{words}.", markup=False)
+    notes.say(f"{words}.")
 
 
 def _say_pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
@@ -299,12 +279,12 @@ def _say_pending(session: Session, batch: Path | None, outlook: Outlook | None, 
     if not as_json:
         if said:
             _tell(said)
-        return say_pending(session, batch)
+        return sources.say_pending(session, batch)
     payload = _payload(session, "pending")
     if said and outlook is not None:
         payload["forecast"] = outlook.figures()
     answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
-    return PENDING
+    return sources.PENDING
 
 
 def _payload(session: Session, status: str) -> dict[str, Any]:
@@ -336,7 +316,7 @@ def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) ->
         answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
     else:
         prose.say(f"Vote of {vote['lab']}: {out}")
-        prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
+        prose.say("Send it to the curator and to nobody else; the journal stays in the lab.")
     return 0
 
 

@@ -90,16 +90,16 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> N
 def _claims(trial: Trial, found: Measured, class_spec: str) -> None:
     plan, ready, audit = trial.plan, trial.ready, found.audit
     epsilon, over = float(plan.epsilon), audit.excess_over_epsilon
-    prose.print(f"Theorem {trial.theorem.number}, {trial.theorem.name}. {trial.theorem.says}")
+    prose.say(f"Theorem {trial.theorem.number}, {trial.theorem.name}. {trial.theorem.says}")
     prose.print(f"Labels: O({trial.theorem.labels}).")
     nu = f", ν = {ready.nu:g}" if ready.nu else ""
-    prose.print(
+    prose.say(
         f"Here: {class_spec}, |C| = {plan.n:,}, Θ = {ready.theta:g}, ε = {epsilon:g}, δ = {trial.delta:g}, ρ = "
         f"{trial.rho:g}{nu}. With every constant of the proof: N = {plan.rounds_most}, {amount(plan.k)} labels a round, one "
         f"of {amount(plan.integer('m'))} thresholds."
     )
-    apart, interval = audit.pairs - audit.agreements, f"95% interval to {found.differ_high:.3f}"
-    excess = f"at most {audit.excess_error_max:.2g}; {over} of {2 * audit.pairs} labs above"
+    apart, interval = audit.pairs - audit.agreements, f"95%: to {found.differ_high:.3f}"
+    excess = f"at most {audit.excess_error_max:.2g}; {over} of {2 * audit.pairs} above"
     rows = (
         ("two labs differ", f"at most {trial.rho:g}", f"{apart} of {audit.pairs} pairs, {interval}"),
         ("excess error", f"at most {epsilon:g}, but for {trial.delta:g}", excess),
@@ -108,7 +108,7 @@ def _claims(trial: Trial, found: Measured, class_spec: str) -> None:
     )
     _table("", ("", "claimed", "measured"), rows)
     for each in ready.broken:
-        prose.print(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
+        prose.say(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).")
     prose.print(string_at_work(audit))
 
 

@@ -53,7 +53,7 @@ def write_whole(path: Path, write: Callable[[Path], object] | str, *, what: str,
             return
         try:
             _write(part, write)
-            with part.open("rb") as file:
+            with part.open("r+b") as file:  # Windows puts on the disk only what may be written
                 os.fsync(file.fileno())
             part.replace(end)
             _sync_folder(end.parent)

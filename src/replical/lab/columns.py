@@ -4,15 +4,18 @@ A table is looked at before it is read, and read in blocks: some columns of some
 whole. What a file says of its own size is compared with how large it is before memory is taken, and every block is
 validated before anybody touches it. A file that changes meanwhile is refused. Of ids, labels, predictions and features,
 what is wrong is named precisely: the column, the row by its id, the value.
-Needs pyarrow: ``pip install 'replical[lab]'``.
+All but CSV files need pyarrow: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
 
+import re
+import sys
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +25,8 @@ from numpy.typing import NDArray
 from replical.classes.base import Label
 from replical.classes.grading import Answering, Gold, Said
 from replical.core.files import check_claims
-from replical.errors import BadLabel, BadTable, MissingExtra, ReplicalError, remedy
+from replical.errors import BadLabel, BadTable, ReplicalError, need, remedy
+from replical.lab.plain_csv import PlainColumn, read_blocks, read_names
 
 Column = NDArray[Any]
 
@@ -30,6 +34,7 @@ _CELLS = 2**24  # cells read at a time
 _ROWS = 2**17  # rows read at a time, at most
 _BYTES = 2**20, 2**23  # of a CSV file read at a time, at least and at most
 _SUFFIXES = (".parquet", ".csv")
+_WHY = "all tables but CSV files are read with pyarrow"
 _RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
 
 
@@ -73,12 +78,12 @@ def open_table(
     numbers: Sequence[str] = (),
 ) -> Iterator[Table]:
     """A table with these `columns`; in a CSV file some are `texts`, few different ones (`categories`) or `numbers`."""
-    pa, name, before = _pyarrow(), name_of(source), _stamp(source)
+    name, before = name_of(source), _stamp(source)
     try:
-        table = _table(pa, source, name, texts, categories, numbers)
+        table = _table(source, name, texts, categories, numbers)
         _check_names(table.names, columns, name)
         yield table
-    except (OSError, pa.ArrowException, UnicodeDecodeError, ReplicalError) as error:
+    except _reading_errors() as error:
         if before is not None and _stamp(source) != before:
             raise _changed_error(name) from error
         if isinstance(error, ReplicalError):
@@ -99,12 +104,9 @@ def names_of(source: Any) -> list[str]:
         return list(table.names)
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingExtra("tables are read with pyarrow: install it with pip install 'replical[lab]'") from error
-    return pyarrow
+def _reading_errors() -> tuple[type[Exception], ...]:
+    arrow = sys.modules.get("pyarrow")  # imported if it had to be
+    return OSError, UnicodeDecodeError, ReplicalError, *([arrow.ArrowException] if arrow else [])
 
 
 def _stamp(source: Any) -> tuple[int, int] | None:
@@ -139,17 +141,18 @@ def _quote(name: str) -> str:
     return name if name.isprintable() and len(name) <= 40 else f"{name[:40]!r}"
 
 
-def _table(
-    pa: Any, source: Any, name: str, texts: Sequence[str], categories: Sequence[str], numbers: Sequence[str]
-) -> Table:
+def _table(source: Any, name: str, texts: Sequence[str], categories: Sequence[str], numbers: Sequence[str]) -> Table:
     if not isinstance(source, str | Path):
-        return _Memory(pa, source, name)
+        return _Memory(need("pyarrow", _WHY, ", or save the table as CSV"), source, name)
     path = Path(source)
     if path.is_dir():
         raise BadTable(f"{path} is a folder, and a table is a file that ends in {', '.join(_SUFFIXES)}")
     if path.suffix not in _SUFFIXES:
         raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}{remedy(path.suffix)}")
     try:
+        if path.suffix == ".csv" and find_spec("pyarrow") is None:
+            return _PlainCsv(path, numbers)
+        pa = need("pyarrow", _WHY, ", or save the table as CSV")
         if path.suffix == ".csv":
             types = (pa.string(), texts), (pa.dictionary(pa.int32(), pa.string()), categories), (pa.float64(), numbers)
             return _Csv(path, {name: kind for kind, names in types for name in names})
@@ -165,7 +168,7 @@ def _reason(source: Any, error: Exception) -> str:
         with suppress(OSError), open(source, "rb") as file:
             if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
                 return f"{what}: it is UTF-16 text; {_RESAVE}"
-        if "UTF8" in first:
+        if "UTF8" in first or isinstance(error, UnicodeDecodeError):
             return f"{what}: it is not UTF-8 text; {_RESAVE}"
     plain = "".join(each if each.isprintable() else " " for each in first)  # it may quote what the file holds
     return f"{what}: {plain:.200}"  # a row of a thousand values is no sentence
@@ -246,6 +249,19 @@ class _Csv(Table):
         for batch in self._reader(list(columns)):
             yield _block(start, batch, columns, str(self._path))
             start += batch.num_rows
+
+
+class _PlainCsv(Table):
+    """A CSV file where pyarrow is not installed."""
+
+    def __init__(self, path: Path, numbers: Sequence[str]) -> None:
+        self._path, self._numbers, self.names = path, numbers, read_names(path)
+
+    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[ColumnBlock]:
+        start = 0
+        for block in read_blocks(self._path, columns, self._numbers):
+            yield (rows := ColumnBlock(start, {**block}))
+            start += rows.rows
 
 
 class _Memory(Table):
@@ -411,14 +427,12 @@ def values_of(column: Any, column_name: str, table: str) -> list[Any]:
 
 def codes_of(column: Any, name: str, labels: tuple[Label, ...], items: BlockIds) -> Column:
     """A column of predictions as codes: every different value is looked up once, not every cell."""
-    from pyarrow import types
-
-    if types.is_floating(column.type):
+    if is_floating(column.type):
         raise BadLabel(
             f"{items.table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
             "decide on a label for every item first, or publish cuts for scores (replical init --cuts)"
         )
-    if types.is_nested(column.type):
+    if _NESTED.match(str(column.type)):
         raise BadLabel(
             f"{items.table}: the column {name!r} holds {column.type} where labels {list(labels)!r} are expected"
         )
@@ -426,9 +440,9 @@ def codes_of(column: Any, name: str, labels: tuple[Label, ...], items: BlockIds)
         raise BadTable(
             f"{items.table}: the prediction of {name!r} is missing for the item {items.of(_missing_row(column))!r}"
         )
-    if types.is_integer(column.type) and (codes := _integer_codes(column, labels)) is not None:
+    if is_integer(column.type) and (codes := _integer_codes(column, labels)) is not None:
         return codes
-    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    encoded = column if hasattr(column, "dictionary") else column.dictionary_encode()
     values, places = encoded.dictionary.to_pylist(), _numbers(encoded.indices)
     meanings = np.zeros(len(values), dtype=_codes_type(labels))
     for place, value in enumerate(values):
@@ -467,11 +481,8 @@ def _codes_type(labels: tuple[Label, ...]) -> type[np.unsignedinteger[Any]]:
 
 def feature_of(column: Any, name: str, items: BlockIds) -> Column:
     """A feature as numbers."""
-    from pyarrow import types
-
-    kind = column.type
-    if not (types.is_integer(kind) or types.is_floating(kind)):
-        raise BadTable(f"{items.table}: the feature {name!r} must hold numbers, it holds {kind}")
+    if not (is_integer(column.type) or is_floating(column.type)):
+        raise BadTable(f"{items.table}: the feature {name!r} must hold numbers, it holds {column.type}")
     if column.null_count:
         raise BadTable(
             f"{items.table}: the feature {name!r} is missing for the item {items.of(_missing_row(column))!r}"
@@ -485,9 +496,7 @@ def feature_of(column: Any, name: str, items: BlockIds) -> Column:
 
 def score_of(column: Any, name: str, items: BlockIds) -> Column:
     """Probabilities that a candidate gives to the second label."""
-    from pyarrow import types
-
-    if not (types.is_integer(column.type) or types.is_floating(column.type)):
+    if not (is_integer(column.type) or is_floating(column.type)):
         raise BadTable(
             f"{items.table}: the scores of {name!r} must be numbers, because the protocol has cuts for them; they are "
             f"{column.type}"
@@ -509,11 +518,26 @@ def as_integers(column: Column) -> Column:
     return column.astype(np.int64) if whole else column
 
 
+_NESTED = re.compile("(large_|fixed_size_)?list|struct<|map<|(dense|sparse)_union<")
+
+
+def is_integer(kind: Any) -> bool:
+    """Is this type of a column one of whole numbers?"""
+    return re.fullmatch("u?int[0-9]+", str(kind)) is not None
+
+
+def is_floating(kind: Any) -> bool:
+    """Is this type of a column one of numbers with a decimal point?"""
+    return str(kind) in ("halffloat", "float", "double")
+
+
 def _missing_row(column: Any) -> int:
-    row: int = column.is_null().to_pylist().index(True)
+    row: int = column.to_pylist().index(None)
     return row
 
 
 def _numbers(column: Any) -> Column:
     """Numbers without a gap, not copied; ``to_numpy`` would import pandas."""
+    if isinstance(column, PlainColumn):
+        column = column.numbers()
     return np.from_dlpack(column) if len(column) else np.zeros(0, dtype=np.int64)

@@ -16,7 +16,7 @@ from typing import Any
 from replical.classes.base import Label
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable
-from replical.lab.columns import BlockIds, codes_of, name_of, open_table
+from replical.lab.columns import BlockIds, codes_of, is_floating, is_integer, name_of, open_table
 from replical.lab.pool import Progress
 
 MOST = 100  # different labels that a model may give, unless somebody says what they are
@@ -345,19 +345,14 @@ def _kind(numbers: list[float]) -> str:
 
 
 def _other_kind(kind: Any) -> str:
-    from pyarrow import types
-
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    texts = types.is_string(inner) or types.is_large_string(inner) or str(inner) == "string_view"
-    if texts or types.is_integer(inner) or types.is_floating(inner):
+    inner = kind.value_type if str(kind).startswith("dictionary<") else kind
+    if str(inner) in ("string", "large_string", "string_view") or is_integer(inner) or is_floating(inner):
         return ""
-    return TRUTHS if types.is_boolean(inner) else f"values of type {inner}"
+    return TRUTHS if str(inner) == "bool" else f"values of type {inner}"
 
 
 def _float_kind(column: Any) -> str:
-    from pyarrow import types
-
-    if not types.is_floating(column.type):
+    if not is_floating(column.type):
         return ""
     some = column.slice(0, _SOME).unique().to_pylist()
     return _kind([float(value) for value in some if value is not None and not isnan(value)])

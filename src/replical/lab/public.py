@@ -6,15 +6,17 @@ order is made from a table that is not labelled is said in `replical.lab.orderin
 
 Items of one table that are in another too are found by what stands in their columns, whatever they are called there. Only
 columns that tell items apart can show it: where rows are alike by chance, nothing is said. Rows are hashed, a few columns of
-a block at a time, so that a million of them take seconds and a few megabytes.
+a block at a time, so that a million of them take seconds and some dozen megabytes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +30,7 @@ from replical.classes.recipe import Recipe
 from replical.core.randomness import SharedRandomness
 from replical.core.text import plural
 from replical.errors import BadProtocol, BadTable, ReplicalError
-from replical.lab.columns import ids_of, name_of, names_of, open_table, values_of
+from replical.lab.columns import ColumnBlock, ids_of, name_of, names_of, open_table, values_of
 from replical.lab.model_columns import TRUTH
 from replical.lab.ordering import section_again
 from replical.lab.pool import LabPool
@@ -264,13 +266,9 @@ def _check_cover(protocol: Protocol, items: LabPool, name: str) -> None:
 
 # ---- items that are in both tables ----
 
-Hashes = NDArray[np.uint64]
-
 _COLUMNS = 4  # that are compared: those of most values
 _READ = 256  # columns that are looked at
 _OWN = 0.99  # of the rows of a pool are different where columns tell items apart
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads bits
-_NONE = np.uint64(1)  # an empty cell
 _NUMBER = "0123456789+-. "  # how a number may begin
 
 
@@ -308,117 +306,72 @@ def same_items(
     columns = _columns(public, {*ids, *without}, _shared(public, pool))
     if not columns:
         return None
-    ours, theirs = _hashes(public, columns), _hashes(pool, columns)
-    different = len(np.unique(theirs))
-    if len(np.unique(ours)) < len(ours) or different < (1.0 if exactly else _OWN) * len(theirs):
+    ours, theirs = _rows(public, columns), _rows(pool, columns)
+    if len(np.unique(ours)) < len(ours) or len(np.unique(theirs)) < (1.0 if exactly else _OWN) * len(theirs):
         return None
-    both = np.flatnonzero(np.isin(theirs, ours))
-    if not len(both):
+    if not len(both := np.flatnonzero(np.isin(theirs, ours))):
         return None
-    row = int(both[0])
-    place = int(np.flatnonzero(ours == theirs[row])[0])
-    return SameItems(len(both), columns, _id(pool, ids[1], row), _id(public, ids[0], place))
+    place = int(np.flatnonzero(ours == theirs[both[0]])[0])
+    return SameItems(len(both), columns, _id(pool, ids[1], int(both[0])), _id(public, ids[0], place))
 
 
 def _shared(public: Any, pool: Any) -> list[str]:
     """Columns that both have, once each."""
-    names = []
-    for source in (public, pool):
-        names.append([name for name, times in Counter(names_of(source)).items() if times == 1])
-    known = set(names[1])
-    return [name for name in names[0] if name in known]
+    ours, theirs = (Counter(names_of(source)) for source in (public, pool))
+    return [name for name, times in ours.items() if times == theirs[name] == 1]
 
 
 def _columns(public: Any, without: Collection[str], shared: Sequence[str]) -> list[str]:
     """Those of the most values in the public table, in its order; a number that only counts rows is none of them."""
     wanted = [name for name in shared if name not in without][:_READ]
-    if not wanted:
-        return []
-    found: dict[str, list[Hashes]] = {name: [] for name in wanted}
-    counts = {name: [np.zeros(0)] for name in wanted}
-    with open_table(public, wanted, texts=_texts(public, wanted)) as table:
-        for block in table.blocks(wanted):
+    found: dict[str, list[Any]] = {name: [] for name in wanted}
+    if wanted:
+        for block in _blocks(public, wanted):
             for name, column in block.columns.items():
-                found[name].append(_cells(column, name, public))
-                numbers = _numbers(column)
-                counts[name].append(np.full(len(column), np.nan) if numbers is None else numbers)
-    values = {name: len(np.unique(np.concatenate(hashes))) for name, hashes in found.items() if hashes}
-    telling = [name for name in values if values[name] > 1 and not _counts_rows(np.concatenate(counts[name]))]
+                found[name] += _cells(column, name, public)
+    values = {name: len(set(cells)) for name, cells in found.items() if not _counts_rows(cells)}
+    telling = [name for name in values if values[name] > 1]
     most = sorted(telling, key=lambda name: -values[name])[:_COLUMNS]
     return [name for name in telling if name in most]
 
 
-def _counts_rows(numbers: NDArray[np.float64]) -> bool:
-    return bool((np.diff(numbers) == 1).all() and (numbers == np.floor(numbers)).all())
+def _counts_rows(cells: Sequence[Any]) -> bool:
+    whole = all(isinstance(cell, float) and cell.is_integer() for cell in cells)
+    return whole and all(after - before == 1 for before, after in pairwise(cells))
 
 
-def _hashes(source: Any, columns: Sequence[str]) -> Hashes:
+def _rows(source: Any, columns: Sequence[str]) -> NDArray[np.int64]:
     """One number a row, alike where all columns are."""
-    parts = []
-    with open_table(source, columns, texts=_texts(source, columns)) as table:
-        for block in table.blocks(columns, together=True):
-            rows = np.zeros(block.rows, dtype=np.uint64)
-            for name in columns:
-                rows *= _ODD
-                rows ^= _cells(block.columns[name], name, source)
-            parts.append(rows)
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
+    parts = [np.zeros(0, dtype=np.int64)]
+    for block in _blocks(source, columns):
+        rows = zip(*(_cells(block.columns[name], name, source) for name in columns), strict=True)
+        parts.append(np.fromiter(map(hash, rows), dtype=np.int64, count=block.rows))
+    return np.concatenate(parts)
 
 
-def _texts(source: Any, columns: Sequence[str]) -> Sequence[str]:
-    """Read as texts: all of a CSV file, whose types would be guessed from its first rows."""
-    return columns if name_of(source).endswith(".csv") else ()
+def _blocks(source: Any, columns: Sequence[str]) -> Iterator[ColumnBlock]:
+    """All of a CSV file is read as texts: its types would be guessed from its first rows."""
+    texts = columns if name_of(source).endswith(".csv") else ()
+    with open_table(source, columns, texts=texts) as table:
+        yield from table.blocks(columns, together=True)
 
 
-def _cells(column: Any, name: str, source: Any) -> Hashes:
-    """One number a cell: numbers are alike however they are written, all else as it is written."""
-    numbers = _numbers(column)
-    if numbers is not None:
-        return _of_numbers(numbers)
-    if hasattr(column, "dictionary") and not column.null_count and len(column.dictionary) <= len(column):
-        places: Hashes = _cells(column.dictionary, name, source)[np.asarray(column.indices)]
-        return places
-    hashes = map(_hash, values_of(column, name, name_of(source)))
-    return np.fromiter(hashes, dtype=np.int64, count=len(column)).view(np.uint64)
+def _cells(column: Any, name: str, source: Any) -> list[Any]:
+    return [_cell(value) for value in values_of(column, name, name_of(source))]
 
 
-def _of_numbers(numbers: NDArray[np.float64]) -> Hashes:
-    cells = (numbers + 0.0).view(np.uint64)  # -0 is 0
-    cells[np.isnan(numbers)] = _NONE
-    cells *= _ODD
-    cells ^= cells >> np.uint64(32)  # the last bits of a number are often 0, and the first alike
-    cells *= _ODD
-    return cells
-
-
-def _may_be_number(value: Any) -> bool:
-    return not isinstance(value, str) or value[:1] in _NUMBER
-
-
-def _hash(value: Any) -> int:
-    """Of a text, which may spell a number."""
-    text = value if type(value) is str else "" if value is None else str(value)
-    if text[:1] not in _NUMBER:
-        return hash(text)
+def _cell(value: Any) -> Any:
+    """What is alike wherever it stands: a number however it is written, all else as it is written."""
+    if value is None or value == "" or value != value:  # noqa: PLR0124 - NaN
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+        return str(value)
+    if isinstance(value, str) and value[0] not in _NUMBER:
+        return value
     try:
-        return int(_of_numbers(np.array([float(text) if text else np.nan])).view(np.int64)[0])
-    except ValueError:
-        return hash(text)
-
-
-def _numbers(column: Any) -> NDArray[np.float64] | None:
-    """The numbers of a column, NaN where a cell is empty; None where some cell holds no number."""
-    from pyarrow import ArrowException, compute, float64, types
-
-    if types.is_boolean(column.type) or types.is_temporal(column.type):
-        return None
-    if types.is_dictionary(column.type) or (len(column) and not _may_be_number(column[0].as_py())):
-        return None
-    try:
-        filled = compute.fill_null(compute.cast(column, float64(), safe=False), float("nan"))
-    except (ArrowException, ValueError):
-        return None
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.float64)
+        return float(value)
+    except (ValueError, OverflowError):
+        return value
 
 
 def _id(source: Any, id_column: str, row: int) -> str:

@@ -18,17 +18,7 @@ from replical.lab.certificate import file as certificates
 from replical.lab.certificate.checks import Check, Checks, check_seal, protocol_of
 from replical.lab.certificate.unchecked import PUBLISHED, not_checkable
 from replical.lab.certificate.verify import check_signature
-from replical.lab.journal.binding import (
-    BODY,
-    SCHEMA,
-    beacon_value,
-    bind,
-    check_registered,
-    name_events,
-    question_digest,
-    registration_body,
-    registration_digest,
-)
+from replical.lab.journal import binding
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool
@@ -36,7 +26,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 from replical.learners.proof import same
 
-PARTS = (*BODY, "digest", "provenance")
+PARTS = (*binding.BODY, "digest", "provenance")
 REGISTERED = "registered: "  # how the checks are named
 
 
@@ -45,11 +35,11 @@ def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | 
 
     Where items were added since, theirs.
     """
-    secret, lab = bind(protocol, lab, journal, protocol.learner)
+    secret, lab = binding.bind(protocol, lab, journal, protocol.learner)
     ledger = Ledger.of(journal.events())
     if ledger.registration is None and ledger.begun:
         raise BadJournal(f"{journal.where} has labels already: a run is registered before its first label")
-    events = [] if name is None else name_events(protocol, journal, ledger, name)
+    events = [] if name is None else binding.name_events(protocol, journal, ledger, name)
     all_parts = {lab.first: ledger.registration, **ledger.parts}
     items = next((each for each, found in all_parts.items() if found is None), None)
     if items in ledger.started:
@@ -57,16 +47,16 @@ def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | 
             f"{journal.where} has labels since the items {items[:23]} came: what is added is registered before that"
         )
     if items is not None:
-        made = make_registration(registration_body(protocol, items, secret, name or ledger.lab))
+        made = make_registration(binding.registration_body(protocol, items, secret, name or ledger.lab))
         journal.append([*events, Event(kind="registration", detail=made)])
         return made
-    check_registered(protocol, lab, journal, ledger, secret, waits=True)
+    binding.check_registered(protocol, lab, journal, ledger, secret, waits=True)
     return dict(list(all_parts.values())[-1] or {})
 
 
 def make_registration(body: Mapping[str, Any]) -> dict[str, Any]:
     """A registration that says this now."""
-    digest = registration_digest(body)
+    digest = binding.registration_digest(body)
     return {**body, "digest": digest, "provenance": certificates.provenance(digest)}
 
 
@@ -75,7 +65,7 @@ def tell_beacon(protocol: Protocol, journal: Journal, text: str) -> None:
 
     A slip can be mended until the first label.
     """
-    value = beacon_value(text)
+    value = binding.beacon_value(text)
     if protocol.beacon is None:
         raise BadUsage(f"the protocol names no beacon: leave out --beacon {value[:40]}")
     ledger = Ledger.of(journal.events())
@@ -98,7 +88,7 @@ def write(registration: Mapping[str, Any], path: Path) -> None:
 def read(path: Path) -> dict[str, Any]:
     """Read a registration that is written as we write it."""
     found = certificates.read_as(
-        path, SCHEMA, PARTS, what="registration", refuse=BadRegistration, optional=("signature",)
+        path, binding.SCHEMA, PARTS, what="registration", refuse=BadRegistration, optional=("signature",)
     )
     if not all(is_digest(found[key]) for key in _DIGEST_KEYS):
         raise BadRegistration(f"{path} is no registration: its digests are not written sha256:<64 hex digits>")
@@ -129,13 +119,10 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
         f"{REGISTERED}the private seed",
         lambda: _check_same(registration, "private_commitment", body["private_commitment"]),
     )
-    asked = question_digest(protocol)
+    asked = binding.question_digest(protocol)
     checks(f"{REGISTERED}what is asked", lambda: _check_same(registration, "confirms", asked))
     checks(f"{REGISTERED}the lab", lambda: _check_same(registration, "lab", body.get("lab")))
-    checks(
-        f"{REGISTERED}the certificate refers to it",
-        lambda: _check_same(registration, "digest", refers),
-    )
+    checks(f"{REGISTERED}the certificate refers to it", lambda: _check_same(registration, "digest", refers))
     checks(f"{REGISTERED}before the certificate was made", lambda: _check_dates(registration, certificate))
     why = "its date is what the lab's clock said: when it was published is known to those who received it"
     return (*checks.done, not_checkable(PUBLISHED, why=why))
@@ -152,7 +139,9 @@ def _registered(body: Mapping[str, Any], items: str) -> tuple[str, str | None]:
 def check_file(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
     """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
     told = registration["digest"]
-    checks(f"{REGISTERED}the digest is that of what it says", lambda: same(told, registration_digest(registration)))
+    checks(
+        f"{REGISTERED}the digest is that of what it says", lambda: same(told, binding.registration_digest(registration))
+    )
     checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: check_seal(registration))
     check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)
 
@@ -235,7 +224,7 @@ def _missing_certificates(
     pools: dict[str, tuple[str, str]] = {}
     seen: set[str] = set()
     for file, each in registrations.items():
-        if (digest := registration_digest(each)) in seen:
+        if (digest := binding.registration_digest(each)) in seen:
             continue  # the same one, given twice
         seen.add(digest)
         run = runs.get(digest, digest)  # a run whose pool has grown has several

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from replical.core.canonical import fingerprint
 from replical.core.exact import decimal, decimals, fraction
 from replical.core.files import read_toml, toml_lines, write_whole
-from replical.errors import BadBudget, BadSpec, BadUsage, BadVote, MissingExtra, ValueOutOfRange
+from replical.errors import BadBudget, BadSpec, BadUsage, BadVote, ValueOutOfRange, need
 from replical.lab.certificate import file as certificates
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
@@ -259,13 +259,8 @@ def check_sampler(sampler: str) -> None:
     if sampler not in SAMPLERS:
         raise BadSpec(f"unknown sampler {sampler!r}; it is one of {', '.join(SAMPLERS)}")
     if sampler == "opendp":
-        try:
-            import opendp.measurements  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra(
-                "the noise of a release is made by OpenDP: install it with pip install 'replical[private]', or say "
-                "--sampler exact for our own"
-            ) from error
+        instead = ", or say --sampler exact for our own"
+        need("opendp.measurements", "the noise of a release is made by OpenDP", instead)
 
 
 def threshold(epsilon: float) -> int:

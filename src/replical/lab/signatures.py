@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.core.files import decode, read_bytes
-from replical.errors import BadKey, MissingExtra
+from replical.errors import BadKey, need
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -183,7 +183,4 @@ def _public_text(key: Ed25519PrivateKey) -> str:
 
 def needs_cryptography() -> None:
     """Refuse in one sentence if cryptography is not there."""
-    try:
-        import cryptography  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("signatures need cryptography: install it with pip install 'replical[sign]'") from error
+    need("cryptography", "signatures need cryptography")

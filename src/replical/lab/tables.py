@@ -2,7 +2,7 @@
 
 Predictions are packed as they are read. What is wrong is named precisely: the column, the row by its id, the value.
 Rows are put into the order of their ids, so that the same items in another order are the same pool.
-Needs pyarrow: ``pip install 'replical[lab]'``.
+All but CSV files need pyarrow: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
@@ -24,23 +24,7 @@ from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, check_room
 from replical.core.files import trusting_sizes, trusts_sizes
 from replical.errors import BadTable
-from replical.lab.columns import (
-    BlockIds,
-    Column,
-    ColumnBlock,
-    Table,
-    as_integers,
-    codes_of,
-    duplicate_id,
-    feature_of,
-    ids_of,
-    labels_of,
-    name_of,
-    names_of,
-    open_table,
-    score_of,
-    values_of,
-)
+from replical.lab import columns as arrow
 from replical.lab.pool import LabPool, Progress, pool_fingerprint
 
 
@@ -87,8 +71,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     """
     predictions, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
     wanted = (id_column, *recipe.columns)
-    with open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
-        reader = _PoolReader(table, recipe, id_column, name_of(source), progress or (lambda done, total: None))
+    with arrow.open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
+        reader = _PoolReader(table, recipe, id_column, arrow.name_of(source), progress or (lambda done, total: None))
         items = reader.items()
     told = {} if recipe.group is None else read_groups(source, recipe.group, id_column=id_column)
     groups = tuple(told[each] for each in reader.ids) if told else ()
@@ -99,7 +83,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
 class _PoolReader:
     """One pool while it is read: rows as they come, then in the order of their ids."""
 
-    def __init__(self, table: Table, recipe: Recipe, id_column: str, name: str, progress: Progress) -> None:
+    def __init__(self, table: arrow.Table, recipe: Recipe, id_column: str, name: str, progress: Progress) -> None:
         self._table, self._recipe, self._id, self._name, self._progress = table, recipe, id_column, name, progress
         self.ids: tuple[str, ...] = ()
         self.rows: Indices  # in which row each of them stands
@@ -116,9 +100,9 @@ class _PoolReader:
 
         def rows() -> Iterator[tuple[int, tuple[Any, ...]]]:
             for block in self._table.blocks([self._id, *self._recipe.columns], together=True):
-                ids.extend(ids_of(block.columns.pop(self._id), self._id, self._name, block.start))
+                ids.extend(arrow.ids_of(block.columns.pop(self._id), self._id, self._name, block.start))
                 check_room(len(ids), len(C), len(C.labels))
-                columns = [values_of(column, name, self._name) for name, column in block.columns.items()]
+                columns = [arrow.values_of(column, name, self._name) for name, column in block.columns.items()]
                 yield from enumerate(zip(*columns, strict=True), block.start)
                 if self._table.rows:
                     self._progress(len(ids), 2 * self._table.rows)
@@ -135,7 +119,7 @@ class _PoolReader:
             check_room(self._table.rows, len(self._recipe.columns), len(self._recipe.C.labels))
             ids: list[str] = []
             for block in self._table.blocks([self._id]):
-                ids += ids_of(block.columns[self._id], self._id, self._name, block.start)
+                ids += arrow.ids_of(block.columns[self._id], self._id, self._name, block.start)
             order = self._sort(ids)  # before the time is spent that the predictions take
             rows = self._read_by_columns(ids)
         rows.put_in_order(order)
@@ -163,7 +147,7 @@ class _PoolReader:
         ids: list[str] = []
         parts: list[PackedRows] = []
         for number, block in enumerate(self._table.blocks([self._id, *columns]), start=1):
-            ids += ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
+            ids += arrow.ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
             check_room(len(ids), len(columns), len(labels))
             part = PackedRows.blank(block.rows, len(columns), labels=len(labels))
             part.write_columns(slice(0, block.rows), 0, self._codes(block, ids))
@@ -172,24 +156,24 @@ class _PoolReader:
         order = self._sort(ids)
         return PackedRows.stack(parts), order
 
-    def _codes(self, block: ColumnBlock, ids: list[str]) -> list[Column]:
-        labels, seen = self._recipe.C.labels, BlockIds(ids, block.start, self._name)
-        return [codes_of(column, name, labels, seen) for name, column in block.columns.items()]
+    def _codes(self, block: arrow.ColumnBlock, ids: list[str]) -> list[arrow.Column]:
+        labels, seen = self._recipe.C.labels, arrow.BlockIds(ids, block.start, self._name)
+        return [arrow.codes_of(column, name, labels, seen) for name, column in block.columns.items()]
 
     def _features(self) -> Items:
         """What the class looks at, as numbers."""
         ids: list[str] = []
-        parts: list[list[Column]] = []
+        parts: list[list[arrow.Column]] = []
         for block in self._table.blocks([self._id, *self._recipe.columns], together=True):
-            ids += ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
-            seen = BlockIds(ids, block.start, self._name)
-            read = score_of if self._recipe.scores else feature_of
+            ids += arrow.ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
+            seen = arrow.BlockIds(ids, block.start, self._name)
+            read = arrow.score_of if self._recipe.scores else arrow.feature_of
             parts.append([read(column, name, seen) for name, column in block.columns.items()])
             if self._table.rows:
                 self._progress(len(ids), 2 * self._table.rows)
         order = self._sort(ids)
         whole = {
-            name: as_integers(np.concatenate([part[number] for part in parts])[order])
+            name: arrow.as_integers(np.concatenate([part[number] for part in parts])[order])
             for number, name in enumerate(self._recipe.columns)
         }
         return self._recipe.C.items(self._recipe.items(whole))
@@ -202,7 +186,7 @@ class _PoolReader:
         self.ids = tuple(map(ids.__getitem__, order))
         for place, (one, two) in enumerate(pairwise(self.ids)):
             if one == two:
-                raise duplicate_id(self._name, one, order[place], order[place + 1])
+                raise arrow.duplicate_id(self._name, one, order[place], order[place + 1])
         self.rows = np.array(order, dtype=np.int64)
         return self.rows
 
@@ -214,12 +198,12 @@ class _PoolReader:
 
 def read_labels(source: Any, column: str, labels: Answering, *, id_column: str = "id") -> dict[str, Said]:
     """Label codes by id, from a column of label values, or gold answers; rows without one are left out."""
-    name = name_of(source)
+    name = arrow.name_of(source)
     codes: dict[str, Said] = {}
-    with open_table(source, (id_column, column), texts=(id_column,), categories=(column,)) as table:
+    with arrow.open_table(source, (id_column, column), texts=(id_column,), categories=(column,)) as table:
         for block in table.blocks([id_column, column], together=True):
-            ids = ids_of(block.columns[id_column], id_column, name, block.start)
-            fresh = labels_of(block.columns[column], column, labels, ids, name)
+            ids = arrow.ids_of(block.columns[id_column], id_column, name, block.start)
+            fresh = arrow.labels_of(block.columns[column], column, labels, ids, name)
             for each, code in fresh:
                 if each in codes:
                     raise BadTable(f"{name} has two labels for the item {each!r}")
@@ -235,11 +219,11 @@ def read_groups(source: Any, column: str, *, id_column: str = "id") -> dict[str,
     >>> read_groups({"id": ["a", "b", "c"], "patient": [7, 8, 7]}, "patient")
     {'a': '7', 'b': '8', 'c': '7'}
     """
-    name, groups = name_of(source), dict[str, str]()
-    with open_table(source, (id_column, column), texts=(id_column, column)) as table:
+    name, groups = arrow.name_of(source), dict[str, str]()
+    with arrow.open_table(source, (id_column, column), texts=(id_column, column)) as table:
         for block in table.blocks([id_column, column], together=True):
-            ids = ids_of(block.columns[id_column], id_column, name, block.start)
-            for each, value in zip(ids, values_of(block.columns[column], column, name), strict=True):
+            ids = arrow.ids_of(block.columns[id_column], id_column, name, block.start)
+            for each, value in zip(ids, arrow.values_of(block.columns[column], column, name), strict=True):
                 if value is None or value == "" or (isinstance(value, float) and isnan(value)):
                     raise BadTable(
                         f"{name}: the group of the item {each!r} is missing in the column {column!r}: every item is in a "
@@ -268,13 +252,15 @@ def grouped_columns(source: Any, apart: Collection[str]) -> list[str]:
     >>> grouped_columns({"id": [1, 2, 3], "patient_id": [7, 8, 7], "user": [1, 2, 3]}, apart=["id"])
     ['patient_id']
     """
-    named = [each for each in names_of(source) if each not in apart and _TOGETHER.fullmatch(each.lower())]
+    named = [each for each in arrow.names_of(source) if each not in apart and _TOGETHER.fullmatch(each.lower())]
     return [each for each in named if _repeats(source, each)]
 
 
 def _repeats(source: Any, column: str) -> bool:
-    with open_table(source, (column,), texts=(column,)) as table:
-        values = [each for block in table.blocks([column]) for each in values_of(block.columns[column], column, "")]
+    with arrow.open_table(source, (column,), texts=(column,)) as table:
+        values = [
+            each for block in table.blocks([column]) for each in arrow.values_of(block.columns[column], column, "")
+        ]
     told = [str(each) for each in values if each is not None and each != ""]
     return 1 < len(set(told)) < len(told)
 
@@ -283,18 +269,18 @@ def read_features(
     source: Any, features: Sequence[str], *, id_column: str = "id"
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Ids and features of a table, one row an item."""
-    name, ids, parts = name_of(source), list[str](), list[NDArray[np.float64]]()
-    with open_table(source, (id_column, *features), texts=(id_column,), numbers=features) as table:
+    name, ids, parts = arrow.name_of(source), list[str](), list[NDArray[np.float64]]()
+    with arrow.open_table(source, (id_column, *features), texts=(id_column,), numbers=features) as table:
         for block in table.blocks([id_column, *features], together=True):
-            ids += ids_of(block.columns.pop(id_column), id_column, name, block.start)
-            seen = BlockIds(ids, block.start, name)
-            columns = [feature_of(column, each, seen) for each, column in block.columns.items()]
+            ids += arrow.ids_of(block.columns.pop(id_column), id_column, name, block.start)
+            seen = arrow.BlockIds(ids, block.start, name)
+            columns = [arrow.feature_of(column, each, seen) for each, column in block.columns.items()]
             parts.append(np.column_stack(columns).astype(np.float64))
     if not ids:
         raise BadTable(f"{name} holds no items: write one row an item")
     if len(rows := {each: row for row, each in enumerate(ids)}) < len(ids):
         again = next(row for row, each in enumerate(ids) if rows[each] != row)
-        raise duplicate_id(name, ids[again], again, rows[ids[again]])
+        raise arrow.duplicate_id(name, ids[again], again, rows[ids[again]])
     return ids, np.concatenate(parts)
 
 
@@ -323,15 +309,15 @@ class ItemColumns:
     def _rows(self) -> tuple[dict[str, int], dict[str, list[str]]]:
         rows: dict[str, int] = {}
         texts: dict[str, list[str]] = {column: [] for column in self._columns}
-        name = name_of(self._source)
+        name = arrow.name_of(self._source)
         wanted = list(dict.fromkeys((self._id, *self._columns)))
-        with trusting_sizes(self._trusts), open_table(self._source, wanted, texts=wanted) as table:
+        with trusting_sizes(self._trusts), arrow.open_table(self._source, wanted, texts=wanted) as table:
             for block in table.blocks(wanted, together=True):
-                for each in ids_of(block.columns[self._id], self._id, name, block.start):
+                for each in arrow.ids_of(block.columns[self._id], self._id, name, block.start):
                     if each in rows:
-                        raise duplicate_id(name, each, rows[each], len(rows))
+                        raise arrow.duplicate_id(name, each, rows[each], len(rows))
                     rows[each] = len(rows)
                 for column in self._columns:
-                    values = values_of(block.columns[column], column, name)
+                    values = arrow.values_of(block.columns[column], column, name)
                     texts[column] += ["" if value is None else str(value) for value in values]
         return rows, texts

@@ -42,13 +42,7 @@ class Bill:
     note: str = ""
 
 
-def bills(
-    setting: Setting,
-    learner: str | None = None,
-    *,
-    pool: str = "exact",
-    noisy: bool = False,
-) -> list[Bill]:
+def bills(setting: Setting, learner: str | None = None, *, pool: str = "exact", noisy: bool = False) -> list[Bill]:
     """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
 
     Where labels may be wrong though nobody says how often (`noisy`), none are inferred.
@@ -57,7 +51,7 @@ def bills(
     --------
     >>> choices = bills(Setting(n=1000, epsilon=.01, delta=.05, rho=.1, theta=2))
     >>> [f"{bill.learner} {bill.labels:.2g}" for bill in choices if bill.applies and bill.plan == "tight"][:4]
-    ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
+    ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 3e+07']
     """
     records = of_lists() if learner is None else (find(learner),)
     return [_bill(setting, record, name, pool, noisy) for record in records for name in record.plans]

@@ -3,17 +3,12 @@
 Needs scikit-learn: ``pip install 'replical[sklearn]'``.
 """
 
-from replical.errors import MissingExtra
+from replical.errors import need
 
-try:
-    import sklearn  # noqa: F401 - asked for once, so that one sentence says what is missing
-except ImportError as error:
-    raise MissingExtra(
-        "replical.sklearn needs scikit-learn: install it with pip install 'replical[sklearn]'"
-    ) from error
+need("sklearn", "replical.sklearn needs scikit-learn")
 
-from replical.sklearn.classifier import ReplicableClassifier
-from replical.sklearn.linear import ReplicableLinear
-from replical.sklearn.selector import ReplicableSelector
+from replical.sklearn.classifier import ReplicableClassifier  # noqa: E402
+from replical.sklearn.linear import ReplicableLinear  # noqa: E402
+from replical.sklearn.selector import ReplicableSelector  # noqa: E402
 
 __all__ = ["ReplicableClassifier", "ReplicableLinear", "ReplicableSelector"]

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from replical.core.files import PART, write_whole
-from replical.errors import BadStudy, BadTable, MissingExtra, ReplicalError, ValueOutOfRange
+from replical.errors import BadStudy, BadTable, ReplicalError, ValueOutOfRange, need
 from replical.study.spec import Cell
 from replical.worlds.audit import COLUMNS, Columns, Pair, columns, controlled_pair
 from replical.worlds.experiment import Experiment, Setup, prepare
@@ -237,11 +237,4 @@ class Store:
 
 def arrow() -> Any:
     """pyarrow and its Parquet part."""
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtra(
-            "a study keeps its tables with pyarrow: install it with pip install 'replical[study]'"
-        ) from error
-    return pa, parquet
+    return tuple(need(each, "a study keeps its tables with pyarrow") for each in ("pyarrow", "pyarrow.parquet"))

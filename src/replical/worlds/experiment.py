@@ -55,11 +55,7 @@ class Setup:
 
 
 def prepare(
-    experiment: Experiment,
-    *,
-    seed: str,
-    prior: Prior = UNIFORM,
-    progress: Callable[[int, int], None] | None = None,
+    experiment: Experiment, *, seed: str, prior: Prior = UNIFORM, progress: Callable[[int, int], None] | None = None
 ) -> Setup:
     """Make the class, the world and the plan.
 

@@ -15,6 +15,7 @@ pytest.importorskip("starlette")
 from replical.errors import BadUsage
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.reservations import Reservations
 from replical.lab.page.people import LONGEST_NAME, NameTaken, People, looks_like, name_of
 from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.page import Person, application, opened, serving
@@ -214,6 +215,8 @@ def test_many_names_use_up_little(world, monkeypatch):
 def test_people_who_never_say_anything_hold_nothing_up(world):
     """A name that only asks for items keeps one from others for a while, once; before, again and again."""
     desk, now = world[0], [0.0]
+    journal = desk.session.journal
+    journal.reservations = Reservations(journal._database, lambda: now[0])
     desk = Desk(desk.session, clock=lambda: now[0])
     ghosts = [f"ghost {number}" for number in range(3)]
     for ghost in ghosts:

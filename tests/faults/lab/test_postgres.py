@@ -99,7 +99,7 @@ def test_who_labels_beside_goes_on_after_a_restart_and_the_runner_does_not(own, 
     world = make_world({"name": "a2", "batch": 3, "epsilon": 0.3})
     with empty_database(own.url) as url, Journal(url) as first, Journal(url, runner=False) as beside:
         session = Session(world.protocol, world.lab, first)
-        desk = Desk(RemoteRun(beside), reservations=beside.reservations)
+        desk = Desk(RemoteRun(beside))
         item = desk.next("ann")
         own.stop(signal.SIGQUIT)
         with pytest.raises(BadJournal, match="nothing that was acknowledged is lost"):

@@ -1,11 +1,11 @@
-"""Reservations in a database behave like those in memory, whoever of several servers is asked; and chosen() by brute force."""
+"""Reservations in a database behave like a dictionary, whoever of several servers is asked; and the choice by brute force."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.lab.journal.journal import Journal
-from replical.lab.journal.reservations import Reservations, SharedReservations, choose_item
+from replical.lab.journal.reservations import Reservations, choose_item
 
 PEOPLE, ITEMS = ("ann", "bob", "cat", "dan"), ("a", "b", "c")
 places = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 3))
@@ -25,7 +25,7 @@ def servers(tmp_path_factory):
     """Reservations of two servers in one file, and the clock they look at."""
     path, now = tmp_path_factory.mktemp("reservations") / "a.db", [1e9]
     with Journal(path) as journal, Journal(path, runner=False) as beside:
-        shared = [SharedReservations(each._database, lambda: now[0]) for each in (journal, beside)]
+        shared = [Reservations(each._database, lambda: now[0]) for each in (journal, beside)]
         yield shared, now
         for each in shared:
             each.close()
@@ -38,16 +38,24 @@ def test_two_servers_and_one_memory(servers, done, chance):
     shared, now = servers
     for item in ITEMS:
         shared[0].release("", item, labelled=True)
-    alone = Reservations(lambda: now[0])
+    holds = {item: {} for item in ITEMS}
     for verb, *words in done:
+        book = chance.choice(shared)
         if verb == "wait":
             now[0] += words[0]
         elif verb == "release":
             who, item, labelled = words
-            there = chance.choice(shared).release(who, item, labelled=labelled)
-            assert there == alone.release(who, item, labelled=labelled)
+            since = holds[item].pop(who, None)
+            assert book.release(who, item, labelled=labelled) == (None if since is None else now[0] - since)
+            holds[item] = {} if labelled else holds[item]
+        elif verb == "hold":
+            book.hold(*words)
+            holds[words[1]][words[0]] = now[0]
         else:
-            assert getattr(chance.choice(shared), verb)(*words) == getattr(alone, verb)(*words)
+            item = book.take(*words)
+            assert item == choose_item(holds, words[0], words[1], now[0], words[2])
+            if item is not None:
+                holds[item].setdefault(words[0], now[0])
 
 
 @given(

@@ -89,14 +89,14 @@ def test_rounds(world):
 
 @pytest.mark.claim("replica2")
 @settings(max_examples=30)
-@given(worlds)
-def test_replica2(world):
-    """Algorithm 4 with sizes of one's own, masses as the pool has them."""
+@given(worlds, st.sampled_from([5, 25]))
+def test_replica2(world, percent):
+    """Algorithm 4 with sizes of one's own, masses as the pool has them; with a large ε several survive, without rounds."""
     C, number, seed = world
     pool, labels, codes, order, truth = lab(C, number, 900, noise=0.03)
-    task = {"epsilon": 0.05, "delta": 0.2, "rho": 0.3, "theta": 1.0, "nu": 0.08}
+    task = {"epsilon": percent / 100, "delta": 0.2, "rho": 0.3, "theta": 1.0, "nu": 0.08}
     made = plan("replica2", C, **task, name="paper", pool="finite", k_loop=60, k_final=50)
-    epsilon, nu_bar, m = Fraction(1, 20), Fraction(8, 100), made.integer("m")
+    epsilon, nu_bar, m = Fraction(percent, 100), Fraction(max(percent, 8), 100), made.integer("m")
     i = reference.shared_word(seed, ("threshold",), 0) % m
     tau, pi = Fraction(1, 8 * m), epsilon / (3 * m)
     offset, excess = Fraction(1, 16) + Fraction(2 * i + 1, 2) * tau, epsilon / 3 + Fraction(2 * i + 1, 2) * pi

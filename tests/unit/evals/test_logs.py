@@ -57,12 +57,7 @@ def test_multiple_choice_of_the_harness(tmp_path):
         tmp_path / "two" / "samples_mmlu_2026-02-02T00-00-00.jsonl", choice(1, 0, -9, -2, -3), choice(0, "c", 0, -1, -2)
     )
     joined = join([(None, one), (None, two)])
-    assert joined.columns() == {
-        "id": ["0", "1"],
-        "org/one": ["2", "0"],
-        "two": ["0", "1"],
-        "label": ["2", "0"],
-    }
+    assert joined.columns() == {"id": ["0", "1"], "org/one": ["2", "0"], "two": ["0", "1"], "label": ["2", "0"]}
     scores = join([(None, one), (None, two)], what="scores").columns()
     assert scores == {"id": ["0", "1"], "org/one": [1.0, 1.0], "two": [0.0, 0.0]}
     assert join([("x", one)], what="scores", metric="acc_norm").columns() == {"id": ["0", "1"], "x": [0.0, 0.0]}
@@ -85,12 +80,7 @@ def test_instances_of_every_eval_ever(tmp_path):
         instance("b/two", "s2", "y", 1, reference=("y", "z")),
     )  # fmt: skip
     joined = join([(None, log)])
-    assert joined.columns() == {
-        "id": ["s1", "s2"],
-        "a/one": ["4", "x"],
-        "b/two": ["5", "y"],
-        "label": ["4", "4"],
-    }
+    assert joined.columns() == {"id": ["s1", "s2"], "a/one": ["4", "x"], "b/two": ["5", "y"], "label": ["4", "4"]}
     assert join([(None, log)], what="scores").columns()["a/one"] == [1.0, 0.5]
 
 
@@ -103,12 +93,7 @@ def test_plain_lines_in_jsonl_and_csv(tmp_path):
     sheet = tmp_path / "b.csv"
     sheet.write_text('item,model,output,score,gold\n1,n,"7, or 8",.5,7\n2,n,x,1,\n', encoding="utf-8")
     joined = join([(None, log), (None, sheet)])
-    assert joined.columns() == {
-        "id": ["1", "2"],
-        "m": ["7", "[1,2]"],
-        "n": ["7, or 8", "x"],
-        "label": ["7", None],
-    }
+    assert joined.columns() == {"id": ["1", "2"], "m": ["7", "[1,2]"], "n": ["7, or 8", "x"], "label": ["7", None]}
     with pytest.raises(BadTable, match="m has no score for 2 of 2 items"):
         join([(None, log), (None, sheet)], what="scores").columns()
     unnamed = lines(tmp_path / "c.jsonl", {"item": 1, "score": 1})

@@ -4,12 +4,11 @@ import os
 import re
 import sqlite3
 import stat
-import sys
 
 import pytest
 import sqlalchemy
 
-from replical.errors import BadJournal, MissingExtra
+from replical.errors import BadJournal
 from replical.lab.journal.journal import SCHEMA, Event, Journal
 from support.journals import begun, refused, write_into
 
@@ -157,14 +156,6 @@ def test_any_name_will_do(tmp_path, name):
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted([name, f"{name}.lock"])
     with Journal(tmp_path / name, write=False) as journal:
         assert journal.created["schema"] == SCHEMA
-
-
-def test_without_sqlalchemy_the_extra_is_named(monkeypatch, tmp_path):
-    """A journal is an optional part of the library."""
-    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    with pytest.raises(MissingExtra, match=re.escape("pip install 'replical[lab]'")):
-        Journal(tmp_path / "a.db")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_second_runner_of_this_process_is_refused(path):

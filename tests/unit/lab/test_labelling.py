@@ -12,6 +12,7 @@ from replical.cli import main
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.certificate.file import body_of
 from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.reservations import Reservations
 from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.lab import content, world
 
@@ -85,6 +86,7 @@ def test_people_get_different_items_and_a_slow_one_holds_up_nobody(tmp_path):
     made = protocol()
     pool, x = lab(made)
     with Journal(tmp_path / "a.db") as journal:
+        journal.reservations = Reservations(journal._database, lambda: now[0])
         desk = Desk(Session(made, pool, journal), clock=lambda: now[0])
         taken = [desk.next(name) for name in "abcde"]
         assert len(set(taken)) == 5
@@ -187,6 +189,7 @@ def three_labels(tmp_path):
     }
     now = [0.0]
     with Journal(tmp_path / "three.db") as journal:
+        journal.reservations = Reservations(journal._database, lambda: now[0])
         yield Desk(Session(made, read_pool(columns, made.recipe), journal), votes=3, clock=lambda: now[0]), now
 
 

@@ -341,6 +341,17 @@ def test_bulk_is_for_known_distributions_and_plans_it_knows():
     assert not fits(plan("replical", world.C, **LINE, name="paper", k_final=2**52), pool)
 
 
+def test_so_many_runs_one_by_one_are_refused_with_what_they_would_cost():
+    """The paper's sizes on the paper's sizes: a run's errors are no doubles, so that runs cannot be made side by side."""
+    world, _, _ = setting("replical tight")
+    pool, labels = lab(world, "refused")
+    made = plan("boosted-replical", world.C, **LINE, name="paper")
+    with pytest.raises(PlanMismatch, match=r"would make 111,208 runs of up to 1.51e\+19 labels .* the plan 'tight'"):
+        learn(learner_for(made), pool, labels, SharedRandomness("s"))
+    few = plan("boosted-replical", world.C, **LINE, name="paper", runs=60)
+    assert learn(learner_for(few), pool, labels, SharedRandomness("s")).boosting.runs == 60
+
+
 def wins_in_bulk(made, pool, labels, shared, sets):
     """How often each hypothesis wins with the first string on these data sets."""
     conversation = in_bulk(made.base, pool, shared.derived("string", 0), len(sets), ("data sets", sets.start))

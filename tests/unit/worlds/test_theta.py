@@ -14,6 +14,7 @@ from replical.errors import ValueOutOfRange
 def test_known_answers(C, value):
     found = theta(C, Population(C, target=0))
     assert found.value == value
+    assert not isinstance(C, Star) or theta(C, Population(C, target=0), centre=0).value == value
     assert found.sampling_error == 0
 
 

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from replical.core.ranges import overlap, ranges_of
+from replical.core.text import count
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import index_of, protocol_of, record_of
+from replical.lab.certificate.overlap import Shared, shared_by
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.learners.proof import family_of
 
@@ -82,8 +85,10 @@ class Comparison:
     confirmations: tuple[ConfirmationOutcome, ...] = ()
     # names of the labs, in the order in which they were given; None where one has no name
     labs: tuple[str | None, ...] = ()
-    # pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other
+    # pairs of files, by their numbers from 1 on, that have items in common: no two labs that replicate each other
     same_items: tuple[tuple[int, int], ...] = ()
+    # what pools share, pair by pair; None where they were not given
+    shared: tuple[Shared, ...] | None = None
     # who is left in all labs, where each publishes a set that is proven to contain the answer; None elsewhere
     common: Common | None = None
 
@@ -106,8 +111,8 @@ class Comparison:
         return self.same_protocol and self.same_index and not self.identical and not refuted
 
 
-def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
-    """Do these labs have one answer to one protocol?"""
+def compare(certificates: Sequence[Mapping[str, Any]], pools: Sequence[LabPool] = ()) -> Comparison:
+    """Do these labs have one answer to one protocol? With all their `pools`, in this order, also: on items of their own?"""
     bodies = [certificate["body"] for certificate in certificates]
     for first, number in _repeats([body["private_commitment"] for body in bodies]):
         raise BadUsage(
@@ -120,18 +125,19 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     indices = list(map(index_of, bodies))
     same_protocol = len(set(protocols)) == 1
     runs = [body for body in bodies if not confirms(body)]
+    table = bodies[0]["protocol"].get("pool", {}).get("population")  # which all labs have
+    shared = shared_by(pools) if table is None else []
+    same_items = _same_items(bodies, shared, known=bool(pools)) if table is None else {}
     common = None
     if same_protocol and runs and all("proof" in body for body in runs) and _contain_answer(runs[0]):
-        common = _common(runs)
+        common = _common(runs, dependent=bool(same_items))
     if common is not None and common.answer is not None:
         indices = [index if confirms(body) else common.answer for index, body in zip(indices, bodies, strict=True)]
     same_index = len(set(indices)) == 1
     if same_protocol and common is None:
         _check_number(runs)
-    table = bodies[0]["protocol"].get("pool", {}).get("population")  # which all labs have
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 and table is None else None
-    same_items = tuple(_shared_items(bodies)) if table is None else ()
-    warning = _one_pool(same_items[0]) if same_items else None
+    warning = next((_one_run(pair, why) for pair, why in same_items.items()), None)
     if warning is None and p is not None and p < _SUSPICIOUS:
         warning = (
             f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
@@ -153,7 +159,8 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         warning=warning,
         confirmations=confirmations,
         labs=tuple(body.get("lab") for body in bodies),
-        same_items=same_items,
+        same_items=tuple(same_items),
+        shared=tuple(shared) if pools else None,
         common=common,
     )
 
@@ -161,7 +168,7 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
 _NAMED = 10  # of those left in all labs
 
 
-def _common(runs: Sequence[Any]) -> Common:
+def _common(runs: Sequence[Any], *, dependent: bool) -> Common:
     """Who is left in every lab; each contains the answer at its own level, however the labs depend on each other."""
     protocol = Protocol.of(runs[0]["protocol"])
     plan, n, family = protocol.plan, len(protocol.recipe.C), family_of(protocol.record)
@@ -169,9 +176,10 @@ def _common(runs: Sequence[Any]) -> Common:
     for body in runs[1:]:
         left = overlap(left, ranges_of(body["survivors"], n))
     members = tuple(islice((h for low, high in left for h in range(low, high + 1)), _NAMED))
-    dependent = any(_shared_items(runs)) or any(_repeats([body.get("lab") for body in runs]))
     parts = [body["proof"] for body in runs]
-    joint = None if dependent else family.joint_tolerance(plan, parts)
+    joint = (
+        None if dependent or any(_repeats([body.get("lab") for body in runs])) else family.joint_tolerance(plan, parts)
+    )
     return Common(
         count=sum(high - low + 1 for low, high in left),
         members=members,
@@ -193,14 +201,25 @@ def _contain_answer(body: Mapping[str, Any]) -> bool:
     return family_of(record_of(body)).contains_answer
 
 
-def _shared_items(bodies: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    """Files about the same items, or about some: pools grow, and then it is their parts that tell."""
-    seen: list[set[str]] = []
+def _same_items(bodies: Sequence[Any], shared: Sequence[Shared], *, known: bool) -> dict[tuple[int, int], str]:
+    """Files with items in common, and how that is known: by fingerprints, also of parts; by what pools turn out to share.
+
+    Two files of one lab count as such where its pools are not `known`.
+    """
+    pairs, seen = dict[tuple[int, int], str](), list[set[str]]()
     for number, body in enumerate(bodies, 1):
         parts = {each.get("fingerprint") for each in (body["pool"], *body.get("parts", ()))} - {None}
         if first := next((place for place, each in enumerate(seen, 1) if parts & each), None):
-            yield first, number
+            pairs[first, number] = "are about the same items: they are one lab's, or share a pool"
         seen.append(parts)
+    for each in shared:
+        if each.items:
+            pairs.setdefault(each.files, f"share {count(each.alike, 'item')}")
+    names = [f"{body['protocol_fingerprint']} {body['lab']}" if "lab" in body else None for body in bodies]
+    for pair in () if known else _repeats(names):
+        why = f"are both of the lab {bodies[pair[1] - 1]['lab']!r}, and may share items, which --pool tells"
+        pairs.setdefault(pair, why)
+    return dict(sorted(pairs.items()))
 
 
 def _repeats(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
@@ -210,11 +229,11 @@ def _repeats(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
             yield first + 1, number + 1
 
 
-def _one_pool(pair: tuple[int, int]) -> str:
-    """Two runs on the same items are no two labs, whatever they agree on."""
+def _one_run(pair: tuple[int, int], why: str) -> str:
+    """Two runs on items that both have are one run, whatever they agree on."""
     return (
-        f"files {pair[0]} and {pair[1]} are about the same items: they are one lab's, or share a pool, so that they agree "
-        "says nothing of labs that do not; each lab needs items of its own"
+        f"files {pair[0]} and {pair[1]} {why}, so that they agree says nothing of labs that do not; each lab needs items of "
+        "its own"
     )
 
 

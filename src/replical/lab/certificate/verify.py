@@ -24,32 +24,10 @@ from replical.core.randomness import PrivateRandomness
 from replical.core.ranges import indices_of
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage, ReplicalError
-from replical.lab.certificate.checks import (
-    Checks,
-    Verification,
-    check_counts,
-    check_items,
-    check_lab_name,
-    check_protocol,
-    check_seal,
-    check_summary,
-    claim_of,
-    index_of,
-    list_steps,
-    protocol_of,
-    record_of,
-    split_rounds,
-    value_of,
-)
+from replical.lab.certificate import checks as rules
+from replical.lab.certificate import unchecked
 from replical.lab.certificate.file import body_of, plan_of, shared_of, summary
 from replical.lab.certificate.schema import wrong_body
-from replical.lab.certificate.unchecked import (
-    MADE_IN_PUBLIC,
-    not_checkable,
-    unchecked_fields,
-    unchecked_public,
-    unchecked_registration,
-)
 from replical.lab.journal.binding import SCHEMA, check_own, commitment, is_beacon, question_digest, registration_digest
 from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool, Part
@@ -71,23 +49,23 @@ def verify(
     journal: Journal | None = None,
     *,
     public: Path | None = None,
-) -> Verification:
+) -> rules.Verification:
     """Check a certificate as deeply as what is given allows; a `public` table shows whether it made the handicaps."""
-    checks, body = Checks(), certificate["body"]
+    checks, body = rules.Checks(), certificate["body"]
     check_limits(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
-    checks("the seal is that of digest and provenance", lambda: check_seal(certificate))
+    checks("the seal is that of digest and provenance", lambda: rules.check_seal(certificate))
     if unknown := unknown_learner(body):
-        return checks.verification("none").with_checks(not_checkable(KNOWN, why=unknown))
-    readable = checks("every part is written as it must be", lambda: wrong_body(body, family_of(record_of(body))))
-    readable = readable and checks("the protocol is valid and has this fingerprint", lambda: check_protocol(body))
+        return checks.verification("none").with_checks(unchecked.not_checkable(KNOWN, why=unknown))
+    readable = checks("every part is written as it must be", lambda: wrong_body(body, family_of(rules.record_of(body))))
+    readable = readable and checks("the protocol is valid and has this fingerprint", lambda: rules.check_protocol(body))
     if not readable:
         return checks.verification("self")
-    protocol, level = protocol_of(body), "self"
+    protocol, level = rules.protocol_of(body), "self"
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
     if public is not None and readable:
-        checks(MADE_IN_PUBLIC, lambda: _check_public(protocol, public))
+        checks(unchecked.MADE_IN_PUBLIC, lambda: _check_public(protocol, public))
     if public is not None and lab is not None and readable and checks.all_hold:
         checks("no item of the pool is in the public table", lambda: _check_public(protocol, public, lab))
     if lab is not None and readable:
@@ -100,9 +78,9 @@ def verify(
         return checks.verification(level)
     return (
         checks.verification(level)
-        .with_checks(*(unchecked_public(protocol) if public is None else ()))
-        .with_checks(*unchecked_fields(body, protocol, level))
-        .with_checks(*unchecked_registration(certificate, protocol))
+        .with_checks(*(unchecked.unchecked_public(protocol) if public is None else ()))
+        .with_checks(*unchecked.unchecked_fields(body, protocol, level))
+        .with_checks(*unchecked.unchecked_registration(certificate, protocol))
     )
 
 
@@ -115,25 +93,25 @@ def _check_public(protocol: Protocol, public: Path, lab: LabPool | None = None) 
     return None
 
 
-def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
+def _check_alone(checks: rules.Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
     """What the file alone shows; was it fit to be read on?"""
     C, plan = protocol.recipe.C, protocol.plan
     checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
     if "lab" in body:
-        checks("the lab may have this name", lambda: check_lab_name(body["lab"], protocol))
+        checks("the lab may have this name", lambda: rules.check_lab_name(body["lab"], protocol))
     check_registration(checks, body, protocol)
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
-    if not checks("the protocol can be run on so many items", lambda: check_items(body, protocol)):
+    if not checks("the protocol can be run on so many items", lambda: rules.check_items(body, protocol)):
         return False
     if protocol.population is not None:
         table = body["pool"]["fingerprint"]
         checks("the pool is the table that the protocol names", lambda: same(table, protocol.population))
     told = body["shared"]
-    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, index_of(body))))
-    checks("the summary counts every item", lambda: check_summary(body, protocol))
-    checks("labels, skips and rounds add up", lambda: check_counts(body, protocol))
-    family, claim = family_of(protocol.record), claim_of(body, protocol)
-    for step in family.steps(claim, list_steps(body, protocol)):
+    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, rules.index_of(body))))
+    checks("the summary counts every item", lambda: rules.check_summary(body, protocol))
+    checks("labels, skips and rounds add up", lambda: rules.check_counts(body, protocol))
+    family, claim = family_of(protocol.record), rules.claim_of(body, protocol)
+    for step in family.steps(claim, rules.list_steps(body, protocol)):
         if not checks(step.name, step.test) and step.needed:
             return False
     if family.Part is None:
@@ -160,7 +138,7 @@ def unknown_learner(body: Any) -> str | None:
 REFERS = "it refers to a registration of this run"
 
 
-def check_registration(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
+def check_registration(checks: rules.Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
     """Does a run that had to be registered, and to wait for a beacon, say so?"""
     registered = "registration" in body or any(part["registration"] for part in body.get("parts", ()))
     if protocol.registers or registered:
@@ -189,7 +167,7 @@ def _check_beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 
 def check_signature(
-    checks: Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
+    checks: rules.Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
 ) -> None:
     """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same.
 
@@ -272,7 +250,7 @@ class PoolChecks:
         """Items of the pool that masses were not measured on; which ones is private."""
         return len(self.lab) - self.protocol.plan.measured(len(self.lab))
 
-    def check(self, checks: Checks) -> None:
+    def check(self, checks: rules.Checks) -> None:
         """Everything that these items show."""
         body, protocol, lab = self.body, self.protocol, self.lab
         checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
@@ -301,7 +279,7 @@ class PoolChecks:
 
     def _check_disagreement(self) -> str | None:
         """The first round begins with the whole class; no later one has less to disagree on than those who survive."""
-        rounds, most = split_rounds(self.body)[0], self.whole.disagreement_weight
+        rounds, most = rules.split_rounds(self.body)[0], self.whole.disagreement_weight
         shrinks = self.protocol.record.shrinks and not self.protocol.plan.infers
         last = self.survivors.disagreement_weight if shrinks else 0
         for each in rounds:
@@ -314,11 +292,11 @@ class PoolChecks:
         return None
 
     def _check_stop(self) -> str | None:
-        return same(value_of(self.body, STOP), float(self.survivors.mass))
+        return same(rules.value_of(self.body, STOP), float(self.survivors.mass))
 
 
 def check_replay(
-    checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal
+    checks: rules.Checks, certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal
 ) -> None:
     """Run it again on the labels that the journal holds; every field must come out again."""
     body, provenance = certificate["body"], certificate["provenance"]
@@ -329,8 +307,7 @@ def check_replay(
             return "the journal is empty"
         if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
             return "this is the journal of another run: the certificate commits to another private seed"
-        error = body.get("answer_error") or {"labels": 0}
-        sessions.append(Session(protocol, lab, journal, budgets=Budgets(body["labels"].get("budget"), error["labels"])))
+        sessions.append(session_of(body, protocol, lab, journal))
         return (
             None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
         )
@@ -347,6 +324,12 @@ def check_replay(
     before = {"registration", "parts", "beacon"} & set(again)  # nobody may leave them out
     for part in sorted({*body, *before}):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body.get(part), again.get(part)))  # type: ignore[misc]
+
+
+def session_of(body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> Session:
+    """The run of a certificate with this `body`, rebuilt from its journal."""
+    error = body.get("answer_error") or {"labels": 0}
+    return Session(protocol, lab, journal, budgets=Budgets(body["labels"].get("budget"), error["labels"]))
 
 
 def _check_head(events: str, head: str, journal: Journal) -> str | None:

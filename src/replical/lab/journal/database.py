@@ -37,13 +37,13 @@ import re
 import sqlite3
 import threading
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from replical.core.files import trusts_sizes
-from replical.errors import BadJournal, MissingExtra
+from replical.errors import BadJournal
 
 _ON_DISK = {"wal": 2, "delete": 3, "truncate": 3, "persist": 3}  # SQLite's journal modes, and FULL or EXTRA for each
 _LASTING = (
@@ -66,7 +66,9 @@ class Database:
     """A database that is there, or an SQLite file that will be; where it is `lasting`, a commit waits for the disk."""
 
     def __init__(self, where: str | Path, *, write: bool = True, lasting: bool = True) -> None:
-        self.sql = _sqlalchemy()
+        import sqlalchemy
+
+        self.sql: Any = sqlalchemy
         self.where = _without_password(str(where))  # what may be shown of it
         self._url, self._write, self._lasting = _url(self.sql, str(where), self.where), write, lasting
         on_server = self._url.get_backend_name() != "sqlite"
@@ -158,7 +160,7 @@ class Database:
                 f"the journal {self.where} lies on a disk that cannot be written, and its last labels are still in "
                 f"{log.name} beside it: copy both to a disk that can be written, and look at them there"
             )
-        return sqlite3.connect(f"file:{quote(str(file.absolute()))}?{how}", uri=True, check_same_thread=False)
+        return sqlite3.connect(f"{file.absolute().as_uri()}?{how}", uri=True, check_same_thread=False)
 
     def _harden(self, connection: Any, _: object) -> None:
         """What a file of somebody else may ask for: no functions from its schema, no huge values, no long loops."""
@@ -204,14 +206,6 @@ class Database:
                 f"the database of the journal {self.where} has {setting}, and it stays so: labels could be lost after they "
                 "were acknowledged, so none is written; change its settings, or use another database"
             )
-
-
-def _sqlalchemy() -> Any:
-    try:
-        import sqlalchemy
-    except ImportError as error:
-        raise MissingExtra("a journal needs SQLAlchemy: install it with pip install 'replical[lab]'") from error
-    return sqlalchemy
 
 
 def _without_password(where: str) -> str:
@@ -348,15 +342,22 @@ def _lock_file(file: Path, busy: str) -> Any:
     except OSError as error:
         raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
     try:
-        import fcntl
-
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except ImportError:  # not on this platform: SQLite's own locks still keep the file whole
-        pass
+        _lock(lock)
     except OSError as error:
         lock.close()
         raise BadJournal(busy) from error
     return lock
+
+
+def _lock(file: Any) -> None:
+    """Lock an open file until it is closed, or its process ends; raise OSError if somebody else has."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        windows: Any = import_module("msvcrt")
+        windows.locking(file.fileno(), windows.LK_NBLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def make_private(file: Path) -> None:

@@ -10,7 +10,6 @@ SHA-256 of the 32 bytes of the one before and of the canonical JSON of its field
 stored). So an event that is changed, removed, moved or put in later is found, by its number. A chain cannot show that the
 last events were cut off, or that everything was written anew: for that its head, the last hash, has to be known elsewhere.
 A certificate tells it.
-Needs SQLAlchemy: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from replical.lab.journal.database import Database, Fence, make_private
 from replical.lab.journal.presence import Presence
 
 TABLE = "replical_events"
-SCHEMA = "replical.journal/2"
+SCHEMA = "replical.journal/3"
 _AT_ONCE = 10_000  # rows fetched at a time
 
 
@@ -166,9 +165,9 @@ class Journal:
         return self._gone or (None if self._fence is None else self._fence.lost)
 
     @cached_property
-    def reservations(self) -> reservations.SharedReservations:
+    def reservations(self) -> reservations.Reservations:
         """Who is labelling what, for all desks of this run, whichever servers they are on."""
-        return reservations.SharedReservations(self._database)
+        return reservations.Reservations(self._database)
 
     @property
     def created(self) -> Mapping[str, Any] | None:
@@ -450,7 +449,10 @@ class Journal:
         except (AttributeError, TypeError, ValueError, RecursionError):
             schema = None
         if detail is not None and schema != SCHEMA:
-            raise BadJournal(f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}")
+            raise BadJournal(
+                f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}: go on with the version of replical "
+                "that began it"
+            )
         if link is None:
             raise _unlinked_error(self.where, 1)
 

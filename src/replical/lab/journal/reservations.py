@@ -2,10 +2,10 @@
 
 A desk asks for an item with `take`, which gives what the person was shown before, or an item with a place left; when
 the person has answered it says so with `release`. A reservation keeps others away for a while only (`patience`), but
-what one was shown stays theirs until the item has its label. Two kinds that behave alike: `Reservations` in the memory
-of one process, and `SharedReservations` in the journal's database, through which the desks of several servers know of
-each other; `Journal.reservations` has them. Nothing here decides which label counts: that is the journal's to say, and
-reservations that are lost cost some work at most. So they are no events, and their commits do not wait for the disk.
+what one was shown stays theirs until the item has its label. They stand in the journal's database, through which the
+desks of several servers know of each other; `Journal.reservations` has them. Nothing here decides which label counts:
+that is the journal's to say, and reservations that are lost cost some work at most. So they are no events, and their
+commits do not wait for the disk.
 
 Between a look at the journal and `take` somebody else may have labelled the item, and be done with it. Whoever takes
 an item therefore looks again afterwards, and tries once more if it has its label: an answer is written before its
@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
 from replical.errors import BadJournal
 from replical.lab.journal.database import Database
@@ -29,22 +29,6 @@ COLUMNS = (
 )
 
 Holds = Mapping[str, Mapping[str, float]]  # item: who was shown it: when
-
-
-class ReservationBook(Protocol):
-    """What a desk needs; times are seconds, and people go by their names."""
-
-    def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """An item for this annotator, who has it from now on; None if all places are taken."""
-        ...
-
-    def hold(self, annotator: str, item: str) -> None:
-        """They have this item again, from now on, whoever else has it."""
-        ...
-
-    def release(self, annotator: str, item: str, *, labelled: bool) -> float | None:
-        """They are done with it, and if it has its label everybody is: how long they had it, if they had."""
-        ...
 
 
 def choose_item(holds: Holds, annotator: str, places: Mapping[str, int], now: float, patience: float) -> str | None:
@@ -71,34 +55,7 @@ def choose_item(holds: Holds, annotator: str, places: Mapping[str, int], now: fl
 
 
 class Reservations:
-    """In the memory of one process, which has one desk."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._holds: dict[str, dict[str, float]] = {}
-
-    def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """See `ReservationBook`."""
-        now = self._clock()
-        item = choose_item(self._holds, annotator, places, now, patience)
-        if item is not None:
-            self._holds.setdefault(item, {}).setdefault(annotator, now)
-        return item
-
-    def hold(self, annotator: str, item: str) -> None:
-        """See `ReservationBook`."""
-        self._holds.setdefault(item, {})[annotator] = self._clock()
-
-    def release(self, annotator: str, item: str, *, labelled: bool) -> float | None:
-        """See `ReservationBook`."""
-        since = self._holds.get(item, {}).pop(annotator, None)
-        if labelled:
-            self._holds.pop(item, None)
-        return None if since is None else self._clock() - since
-
-
-class SharedReservations:
-    """In the journal's database, for the desks of any number of servers."""
+    """In the journal's database, for the desks of any number of servers; times are seconds, and people go by their names."""
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._given = database.without_waiting(), clock
@@ -108,7 +65,7 @@ class SharedReservations:
         self._database.close()
 
     def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """See `ReservationBook`."""
+        """An item for this annotator, who has it from now on; None if all places are taken."""
         with self._database.reading() as connection:  # most looks change nothing, and keep nobody waiting
             holds = _holds(connection)
             item = choose_item(holds, annotator, places, self._now(connection), patience)
@@ -124,14 +81,14 @@ class SharedReservations:
         return item
 
     def hold(self, annotator: str, item: str) -> None:
-        """See `ReservationBook`; a failure costs some work at most, what was to be written is written."""
+        """They have this item again, from now on, whoever else has it; a failure costs some work at most."""
         with suppress(BadJournal), self._database.writing() as connection:
             self._lock_table(connection)
             self._delete(connection, item, annotator)
             self._write(connection, annotator, item, self._now(connection))
 
     def release(self, annotator: str, item: str, *, labelled: bool) -> float | None:
-        """See `ReservationBook`; a failure costs some work at most, what was to be written is written."""
+        """They are done with it, and if it has its label everybody is: how long they had it, where that is known."""
         with suppress(BadJournal), self._database.writing() as connection:
             self._lock_table(connection)
             since, now = _holds(connection).get(item, {}).get(annotator), self._now(connection)

@@ -16,31 +16,18 @@ import time
 import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from replical.errors import BadJournal, BadLabel, BadUsage
 from replical.lab.journal.journal import Event
-from replical.lab.journal.ledger import VOTE, Ledger
+from replical.lab.journal.ledger import VOTE
+from replical.lab.sessions.labelling import RemoteRun
+from replical.lab.sessions.session import Session
 
 LONGEST_NAME = 80
 ANONYMOUS = "anonymous-"
 _UNUSED = 600.0  # seconds after which somebody else may take a name that never labelled
 _RESERVED = 1000  # names that have not labelled yet; more, and the oldest are forgotten
-
-
-class JournalRun(Protocol):
-    """What is needed of a run: its journal, and what that says."""
-
-    journal: Any
-
-    @property
-    def ledger(self) -> Ledger:
-        """What the journal says."""
-        ...
-
-    def refresh(self) -> None:
-        """Take in what others have written."""
-        ...
 
 
 class NameTaken(BadLabel):
@@ -57,7 +44,9 @@ class ReservedName(NamedTuple):
 class People:
     """Names and who may use them, as the journal of the `run` keeps them; `closed`: there are personal links only."""
 
-    def __init__(self, run: JournalRun, *, closed: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, run: Session | RemoteRun, *, closed: bool = False, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._run, self.closed, self._clock = run, closed, clock
         self._key = key_of(run.journal.created or {})
         self._reserved: dict[str, ReservedName] = {}  # by the hash of a credential, oldest first

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from replical.errors import MissingExtra, ReplicalError, ValueOutOfRange
+from replical.errors import ReplicalError, ValueOutOfRange, need
 
 _GRACE = 3.0  # seconds in which every open page hears that the run has ended
 _LOOK = 0.2
@@ -42,13 +42,10 @@ def serve(
     proxy: str | None = None,
 ) -> None:
     """Serve until `ended`; an interrupt ends it too. Only of a `proxy` is believed who comes from where, and how."""
-    try:
-        import uvicorn
+    uvicorn = need("uvicorn", "the page needs uvicorn")
+    from replical.lab.page.connections import BURST, protocol, widen
+    from replical.lab.page.guard import network
 
-        from replical.lab.page.connections import BURST, protocol, widen
-        from replical.lab.page.guard import network
-    except ImportError as error:
-        raise MissingExtra("the page needs uvicorn: install it with pip install 'replical[lab]'") from error
     config = uvicorn.Config(
         application,
         host=host,

@@ -89,7 +89,7 @@ def template(columns: Sequence[str], answers: Answering) -> str:
         If a label cannot be written into it.
     """
     judged = _judged(answers)
-    heads = ["output"] if isinstance(answers, Scores) else list(judged[:2])
+    heads = answers.heads if isinstance(answers, Gold) else ()
     shown = [(_literal(column), f"text_{number}", f"$show_{number}") for number, column in enumerate(columns)]
     shown += [(quoteattr(head), f"output_{number}", f"$output_{number}") for number, head in enumerate(heads)]
     objects = "".join(

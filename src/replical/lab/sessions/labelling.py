@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any, Protocol
 
-from replical.classes.grading import Answering, Gold, Said, Scores, answering
+from replical.classes.grading import Gold, Said, Scores, answering
 from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
 from replical.lab.columns import said_code
 from replical.lab.journal.journal import Event, Journal, saying
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.reservations import ReservationBook, Reservations
+from replical.lab.sessions.session import Session
 
 # For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
@@ -33,23 +33,22 @@ def check_votes(votes: int) -> None:
 class Desk:
     """Hands out open items and hears answers; with several `votes` an item the commonest label counts.
 
-    Who is labelling what is known to this desk only, or to all desks of a run with `Journal.reservations`.
+    The `session` may also be a run that is driven elsewhere. Who is labelling what is known to all desks of it.
     """
 
     def __init__(
         self,
-        session: LabelledRun,
+        session: Session | RemoteRun,
         *,
         votes: int = 1,
         outlook: LabelEstimator | None = None,
-        reservations: ReservationBook | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_votes(votes)
         if votes > 1 and isinstance(session.answers, Scores):
             raise BadUsage("each output is scored once: leave out votes, and let more people score more items")
         self.session, self.votes, self._outlook = session, votes, outlook
-        self._reservations = Reservations(clock) if reservations is None else reservations
+        self._reservations = session.journal.reservations
         self._clock = clock
         self._spoke: set[str] = set()  # who has ever said something of an item
         self._silent: dict[str, float] = {}  # who has not, and since when they are shown items
@@ -228,59 +227,6 @@ class LabelEstimator(Protocol):
 
     def look(self) -> None:
         """The run has changed."""
-        ...
-
-
-class LabelledRun(Protocol):
-    """A run that people label: driven here (`Session`), or elsewhere through its journal (`RemoteRun`)."""
-
-    @property
-    def answers(self) -> Answering:
-        """What may be said of an item."""
-        ...
-
-    @property
-    def open(self) -> list[str]:
-        """Items to label now."""
-        ...
-
-    @property
-    def ledger(self) -> Ledger:
-        """What has been said so far."""
-        ...
-
-    @property
-    def budget(self) -> int | None:
-        """The most labels there will be."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Is nothing left to label, for good?"""
-        ...
-
-    def refresh(self) -> None:
-        """Take in what others have written."""
-        ...
-
-    def show(self, item: str, *, annotator: str | None = None) -> None:
-        """Somebody sees what is to be judged."""
-        ...
-
-    def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
-        """A label."""
-        ...
-
-    def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
-        """One of several opinions; None from who cannot say."""
-        ...
-
-    def skip(self, item: str, *, annotator: str | None = None) -> None:
-        """Nobody can say."""
-        ...
-
-    def undo(self, item: str, *, annotator: str | None = None) -> None:
-        """Take back."""
         ...
 
 

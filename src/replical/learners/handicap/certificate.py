@@ -19,38 +19,18 @@ from replical.bounds.betting import share_interval
 from replical.classes.recipe import Recipe
 from replical.core.exact import decimal, decimals, round_up_to
 from replical.core.text import about, at_most, confidence, count, listing, plural, two_figures, two_of
+from replical.learners.handicap import proof as proofs
 from replical.learners.handicap.bets import Accounts
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.handicap.proof import (
-    DIGITS,
-    FINEST,
-    LABELLED,
-    MOST_COUNTED,
-    PROVEN,
-    STEPS,
-    HandicapProof,
-    tolerance_of,
-    up,
-)
 from replical.learners.plan import Condition, Plan
-from replical.learners.proof import (
-    Belief,
-    Claim,
-    Family,
-    Published,
-    Step,
-    error_facts,
-    is_count,
-    is_share,
-    same,
-)
+from replical.learners.proof import Belief, Claim, Family, Published, Step, error_facts, is_count, is_share, same
 from replical.learners.result import Result
 from replical.pools.groups import SINGLE
 
 Count = Annotated[int, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-_STEP = 1 / DIGITS
+_STEP = 1 / proofs.DIGITS
 _ROOM = 1e-5  # by which wealth in doubles and in logarithms may differ
 
 
@@ -80,12 +60,12 @@ class HandicapFamily(Family):
 
     Part = Part
     contains_answer = True
-    told = (PROVEN,)
+    told = (proofs.PROVEN,)
 
     def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
         """What a run knows, as it is written."""
         proof = result.proof
-        assert isinstance(proof, HandicapProof), "that of such a run"
+        assert isinstance(proof, proofs.HandicapProof), "that of such a run"
         counts = None if proof.counts is None else [list(row) for row in proof.counts]
         listed: dict[str, Any] = {"counts": counts, "differences": proof.differences and list(proof.differences)}
         others = {name: getattr(proof, name) for name in Part.__struct_fields__ if name not in ("family", *listed)}
@@ -105,8 +85,8 @@ class HandicapFamily(Family):
         part, beta = claim.part, float(claim.plan["beta"])
         asked, skipped = part["asked"], part["skipped"]
         return (
-            Condition(name=PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"]),
-            Condition(name=LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked),
+            Condition(name=proofs.PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"]),
+            Condition(name=proofs.LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked),
         )
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
@@ -122,9 +102,9 @@ class HandicapFamily(Family):
         """The tolerance of their counts added up; None where there is no order, or one of them tells none."""
         assert isinstance(plan, HandicapPlan), "asked of such runs only"
         f = plan.favourite
-        if f is None or any(part["counts"] is None for part in parts):
+        if f is None or any(part["counts"] is None or part["skipped"] > part["asked"] for part in parts):
             return None
-        return up(tolerance_of(plan, _accounts(plan, parts), f)), f
+        return proofs.up(proofs.tolerance_of(plan, _accounts(plan, parts), f)), f
 
     def items_alike(self, plan: Plan, parts: Sequence[Mapping[str, Any]], members: Sequence[int]) -> int | None:
         """Of the first of an order and one other it is told."""
@@ -140,7 +120,7 @@ class HandicapFamily(Family):
     def facts(self, claim: Claim) -> dict[str, str]:
         """Who is left, at which level, and how good the answer is."""
         part, survivors = claim.part, count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
-        among = claim.plan.among
+        among, errs = claim.plan.among, claim.protocol.recipe.errs
         facts = {
             "ideal answer": f"the hypothesis{among} with the smallest error plus public handicap",
             "survivors": f"{survivors}, proven to contain the ideal answer",
@@ -151,7 +131,7 @@ class HandicapFamily(Family):
             facts["groups"] = f"up to {plan.groups.largest} items; every {plan.groups.weights} counts alike"
         if part["tolerance"] is not None and part["tolerance"] < 1:
             facts["tolerance"] = (
-                f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the "
+                f"the first of the public order {errs} at most {at_most(part['tolerance'], 4)} more than the "
                 f"best{among}, at level {part['beta']:g}"
             )
         if part["excess_upper"] is not None:
@@ -165,7 +145,7 @@ class HandicapFamily(Family):
     def error_words(self, result: Result, protocol: Published) -> str:
         """How much more often it errs than the best: an estimate, and a bound where it is certified."""
         proof, plan = result.proof, protocol.plan
-        if result.measured is not None or not isinstance(proof, HandicapProof):
+        if result.measured is not None or not isinstance(proof, proofs.HandicapProof):
             return super().error_words(result, protocol)
         most = proof.excess_upper
         estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
@@ -182,7 +162,7 @@ class HandicapFamily(Family):
     def proof_words(self, result: Result, protocol: Published) -> str:
         """Certified or not: what that means, or why not, what would help, and what is proven all the same."""
         proof, plan = result.proof, protocol.plan
-        assert isinstance(proof, HandicapProof), "that of such a run"
+        assert isinstance(proof, proofs.HandicapProof), "that of such a run"
         proven = _tolerance_words(result, protocol)
         if not proof.certified:
             return f"Not certified: {proof.verdict.why}.{proven} {' '.join(_advice(proof, _plan(protocol)))}"
@@ -197,7 +177,7 @@ class HandicapFamily(Family):
     def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
         """Who is left, and how many items were looked at."""
         proof, left = result.proof, result.survivors.indices
-        assert isinstance(proof, HandicapProof), "that of such a run"
+        assert isinstance(proof, proofs.HandicapProof), "that of such a run"
         names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
         yield (
             f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus "
@@ -220,9 +200,10 @@ class HandicapFamily(Family):
                 "one of them on few public items. All have the handicap 0, so two that never differ in a lab are both left."
             )
         elif plan.members is not None:
+            errs = protocol.recipe.errs
             yield (
-                f"A shortlist: only the first {len(plan.members):,} of the public order are candidates. The answer errs at "
-                f"most {float(plan.epsilon):g} more than the best of these; the best of all {plan.n:,} may err less."
+                f"A shortlist: only the first {len(plan.members):,} of the public order are candidates. The answer {errs} "
+                f"at most {float(plan.epsilon):g} more than the best of these; the best of all {plan.n:,} may be better."
             )
 
 
@@ -233,12 +214,12 @@ _FEW = 3  # survivors that are named
 def _tolerance_words(result: Result, protocol: Published) -> str:
     """What is proven of the first of a public order; nothing where there is none."""
     proof, plan = result.proof, _plan(protocol)
-    assert isinstance(proof, HandicapProof), "that of such a run"
+    assert isinstance(proof, proofs.HandicapProof), "that of such a run"
     if plan.favourite is None or proof.tolerance is None:
         return ""
     first = f"{protocol.recipe.describe(plan.favourite)}, the first of the public order,"
     level = f"confidence {confidence(proof.beta)}"
-    most = f"errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
+    most = f"{protocol.recipe.errs} at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
     behind = ""
     if plan.favourite not in result.survivors.indices:
         behind = f" {first} is clearly behind: the others decide by the plain rule."
@@ -249,7 +230,7 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
     return f"{behind} Proven{' too' if proof.certified else ' all the same'}: {first} {most}"
 
 
-def _advice(proof: HandicapProof, plan: HandicapPlan) -> Iterator[str]:
+def _advice(proof: proofs.HandicapProof, plan: HandicapPlan) -> Iterator[str]:
     """What would help, about how much of it, and what to type."""
     verdict, first = proof.verdict, proof.verdict.helps.partition(",")[0]
     if proof.ahead is None or first not in ("more items", "more labels"):
@@ -265,7 +246,7 @@ def _advice(proof: HandicapProof, plan: HandicapPlan) -> Iterator[str]:
     yield f"Or a next protocol, for other items: {others}."
 
 
-def _way(proof: HandicapProof, plan: HandicapPlan) -> str:
+def _way(proof: proofs.HandicapProof, plan: HandicapPlan) -> str:
     """What to type for more items or labels."""
     assert proof.ahead is not None, "several are left"
     items, labels = (proof.ahead.play().span(what) for what in ("items", "labels"))
@@ -297,7 +278,7 @@ def _levels(claim: Claim) -> str | None:
         return wrong
     if not isinstance(doubt, float) or not least <= doubt <= most:
         return f"with {body['survivors']['count']} survivors the level reached lies between {least:g} and {most:g}"
-    if doubt not in (beta, min(1.0, beta + _STEP)) and round(doubt * DIGITS) / DIGITS != doubt:
+    if doubt not in (beta, min(1.0, beta + _STEP)) and round(doubt * proofs.DIGITS) / proofs.DIGITS != doubt:
         return "the level reached has more than six digits"
     if plan.members is not None and not np.isin(claim.survivors, plan.members).all():
         return f"a survivor is none{plan.among}"
@@ -313,10 +294,11 @@ def _counts(claim: Claim) -> str | None:
         return wrong
     if body["labels"].get("budget") is not None:
         plan = plan.spending(body["labels"].get("budget"))
+    shown = part["skipped"] <= part["asked"]
     alone, several = plan.sharpens and claim.survivors.tolist() == [plan.favourite], body["survivors"]["count"] > 1
     if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
         return "items are asked although one is left"
-    goes_on = several or (alone and part["tolerance"] > up(FINEST))
+    goes_on = several or (alone and shown and part["tolerance"] > proofs.up(proofs.FINEST))
     judged, dearest = body["labels"].get("judgements"), plan.batch * len(plan.candidates)  # of a batch, at most
     spent = part["asked"] + plan.groups.largest - 1 if judged is None else judged - error["labels"] + dearest - 1
     opens = plan.opens(spent)
@@ -375,11 +357,12 @@ def _tolerance(claim: Claim) -> str | None:
     f, counts = plan.favourite, part["counts"]
     if f is None:
         return same((part["tolerance"], counts), (None, None))
-    if len(plan.candidates) > MOST_COUNTED:
+    if len(plan.candidates) > proofs.MOST_COUNTED:
         return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
     if wrong := _check_rows(claim, plan, counts, f):
         return wrong
-    return same(part["tolerance"], up(tolerance_of(plan, _accounts(plan, [part]), f)))
+    shown = part["skipped"] <= part["asked"]
+    return same(part["tolerance"], proofs.up(proofs.tolerance_of(plan, _accounts(plan, [part]), f)) if shown else 1.0)
 
 
 def _accounts(plan: HandicapPlan, parts: Sequence[Mapping[str, Any]]) -> Accounts:
@@ -452,10 +435,10 @@ def _check_excess(claim: Claim, upper: float) -> str | None:
     """Is it one of the grid, and one that so many items and labels can give?"""
     plan, part = _plan(claim), claim.part
     with decimals():
-        grid = [decimal(plan.epsilon * k / STEPS) for k in range(STEPS + 1)]
-        x = next((each for each in grid if up(each) == upper), None)
+        grid = [decimal(plan.epsilon * k / proofs.STEPS) for k in range(proofs.STEPS + 1)]
+        x = next((each for each in grid if proofs.up(each) == upper), None)
     if x is None:
-        return f"the excess bound is a multiple of epsilon/{STEPS}, rounded up"
+        return f"the excess bound is a multiple of epsilon/{proofs.STEPS}, rounded up"
     members, c, _ = plan.terms(claim.shared)
     gaps = c - c[members == claim.body["hypothesis"]["index"]]
     far = bool((gaps > int(x * Decimal(UNIT))).any())

@@ -103,7 +103,8 @@ class Handicap:
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             outcomes = None if (rest := ahead()) is None else rest.play(items=blocks.left, labels=plan.room(judged))
-            return Standing(outcomes, plan.favourite, history.tolerance(), plan.favourite not in S.indices)
+            proven = history.tolerance(shown=blocks.unlabelled <= asked)
+            return Standing(outcomes, plan.favourite, proven, plan.favourite not in S.indices)
 
         while S.size > 1 and plan.opens(judged):
             query = next_query(blocks, S, plan, judged, labels.V)

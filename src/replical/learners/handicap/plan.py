@@ -19,14 +19,7 @@ from replical.classes.prior import Prior
 from replical.core.exact import decimal, decimals, fraction, round_up_to
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
-from replical.learners.handicap.handicaps import (
-    Handicaps,
-    Source,
-    best_slope,
-    by_exponentials,
-    by_order,
-    by_weights,
-)
+from replical.learners.handicap.handicaps import Handicaps, Source, best_slope, by_exponentials, by_order, by_weights
 from replical.learners.plan import Choice, Cost, Number, Plan, Rounds, Setting, Task, scanning_labels
 from replical.pools.groups import SINGLE, Groups
 from replical.pools.pool import AnyPool

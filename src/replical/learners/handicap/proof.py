@@ -268,9 +268,14 @@ class History:
         with decimals():
             return up(decimal(plan.epsilon * _first(holds, STEPS) / STEPS))
 
-    def tolerance(self) -> float | None:
-        """U: the first of a public order is proven to be within so much of the best; None without an order."""
-        return None if self._plan.favourite is None else up(self._tolerance)
+    def tolerance(self, *, shown: bool = True) -> float | None:
+        """U: the first of a public order is proven to be within so much of the best; None without an order.
+
+        1, which is nothing, unless labels have `shown` something: what nobody can label counts for nobody.
+        """
+        if self._plan.favourite is None:
+            return None
+        return up(self._tolerance) if shown else 1.0
 
     @property
     def _tolerance(self) -> Decimal:
@@ -365,7 +370,7 @@ def conclude(
         left=blocks.left or 0,
         excess=round(float(errors[m] - errors.min()), 6),
         excess_upper=history.excess_upper(h, units) if certified else None,
-        tolerance=history.tolerance(),
+        tolerance=history.tolerance(shown=shown),
         verdict=Verdict(certified=True),
         ahead=ahead,
         **history.counts,

@@ -22,10 +22,11 @@ from replical.bounds.subroutines import HeavyHitters, heavy_hitters
 from replical.classes.prior import Prior
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
+from replical.core.text import amount
 from replical.errors import EmptyVersionSpace, PlanMismatch, ValueOutOfRange
 from replical.learners.base import Conversation, Learner, check_base, check_plan
 from replical.learners.catalogue import find
-from replical.learners.paper.bulk import fits, in_bulk
+from replical.learners.paper.bulk import FORMS, fits, in_bulk
 from replical.learners.plan import (
     Condition,
     Cost,
@@ -119,9 +120,7 @@ class Boosted:
                 Condition(name=FREQUENT, value=float(winner.frequency), bound=float(winner.v), held=winner.frequent),
             ),
             boosting=Boosting(
-                runs=plan.runs * len(tried),
-                strings=len(tried),
-                frequency=winner.frequency if winner.frequent else None,
+                runs=plan.runs * len(tried), strings=len(tried), frequency=winner.frequency if winner.frequent else None
             ),
         )
 
@@ -345,8 +344,15 @@ class BoostedPlan(Plan):
         """Refuse a pool this plan was not made for."""
         super().check(pool)
         self.base.check(pool)
+        if pool.exact and self.runs > _SINGLY and self.base.learner in FORMS and not fits(self.base, pool):
+            raise PlanMismatch(
+                f"{self.learner} would make {self.runs:,} runs of up to {amount(self.base.labels_most or 0)} labels with "
+                f"each string: too many labels to make runs side by side, and too many runs to make one by one. Give at "
+                f"most {_SINGLY:,} runs, take the plan 'tight', or {self.base.learner} without boosting"
+            )
 
 
+_SINGLY = 2_000  # runs that can be made one by one: some 15 ms each
 _RHO_BASE = Decimal("0.01")  # of a run: then a string is bad with probability at most .01/.25 = 1/25
 _LOW, _HIGH = Fraction(11, 20), Fraction(7, 10)  # a good string's winner has .75, a tie at most .5
 _MIDDLE, _HALF = (_LOW + _HIGH) / 2, (_HIGH - _LOW) / 2  # v and ε of rHeavyHitters

@@ -36,7 +36,7 @@ _SUM = 2**62  # labels of one query are added up in 63 bits
 
 def fits(plan: Plan, pool: AnyPool) -> bool:
     """Can runs of this plan be made in bulk on this pool?"""
-    return isinstance(pool, ExactPool) and plan.learner in _FORMS and _FORMS[plan.learner].largest(plan) < _EXACT
+    return isinstance(pool, ExactPool) and plan.learner in FORMS and FORMS[plan.learner].largest(plan) < _EXACT
 
 
 def in_bulk(
@@ -45,7 +45,7 @@ def in_bulk(
     """How often each hypothesis is the answer of a run; `EmptyVersionSpace` if no run keeps anybody."""
     generator, broken = pool.generator(*name), None
     wins: Counter[int] = Counter()
-    form = _FORMS[plan.learner]
+    form = FORMS[plan.learner]
     most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // form.largest(plan)))
     for begin in range(0, runs, most):
         flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
@@ -80,11 +80,7 @@ class Flock:
         return self._generator.binomial(count, float(V.mass), size=runs)
 
     def filter(
-        self,
-        sizes: Callable[[Group], Sizes],
-        stays: Callable[[VersionSpace, Errors], Masks],
-        *,
-        anywhere: bool = False,
+        self, sizes: Callable[[Group], Sizes], stays: Callable[[VersionSpace, Errors], Masks], *, anywhere: bool = False
     ) -> Generator[Query, Answers, Flock]:
         """Draw so many labels in every run, inside DIS(V) or anywhere, and keep who stays."""
         tables = []
@@ -177,10 +173,14 @@ def replica2(plan: ReplicA2Plan, flock: Flock, shared: SharedRandomness) -> Gene
             lambda group: _each(group, plan.k if group.V.mass >= plan.stop_mass else 0),
             lambda V, errors: errors <= plan.loop_most(V.mass, plan.k, position),
         )
+
+    def final(group: Group) -> Sizes:
+        size = plan.final_size(group.V.mass)
+        return flock.inside(group.V, size, group.runs) if plan.final_scans else _each(group, size)
+
     return (
         yield from flock.filter(
-            lambda group: _each(group, plan.final_size(group.V.mass)),
-            lambda V, errors: errors <= plan.final_most(V.mass, position, 0) + errors.min(axis=1, keepdims=True),
+            final, lambda V, errors: errors <= plan.final_most(V.mass, position, 0) + errors.min(axis=1, keepdims=True)
         )
     )
 
@@ -208,7 +208,7 @@ class Form:
     largest: Callable[[Any], int]
 
 
-_FORMS = {
+FORMS = {
     "replical": Form(replical, lambda plan: max(plan.k, plan.integer("k_final"))),
     "replica2": Form(replica2, lambda plan: max(plan.k, plan.final_size(Fraction(1)))),
     "replicable-erm": Form(replicable_erm, lambda plan: plan.k),

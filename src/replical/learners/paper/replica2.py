@@ -125,6 +125,11 @@ class ReplicA2Plan(AgnosticRoundsPlan):
         """Items of a finite pool set aside to measure Δ."""
         return 0
 
+    @property
+    def final_scans(self) -> bool:
+        """Does the final filter ask those of k_final fresh items that lie in DIS(V), and not so many of them there?"""
+        return False
+
     def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
         """err ≤ v + ν̄/Δ, in whole errors; `scanned` items were looked at to find the k in DIS(V)."""
         raise NotImplementedError
@@ -156,6 +161,11 @@ class PaperReplicA2Plan(ReplicA2Plan):
 @dataclass(frozen=True, kw_only=True)
 class TightReplicA2Plan(ReplicA2Plan):
     """Ours: the loop cuts at the fixed offset 1/(8Θ); only the final filter, of M items, looks at the shared threshold."""
+
+    @property
+    def final_scans(self) -> bool:
+        """On items outside DIS(V) survivors agree, so they need no label."""
+        return True
 
     @property
     def labels_most(self) -> int:

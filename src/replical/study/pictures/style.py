@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replical.errors import BadSpec, MissingExtra
+from replical.errors import BadSpec, need
 from replical.learners.catalogue import find
 from replical.study.judging import missing_proof
 from replical.study.results import Row
@@ -102,10 +102,9 @@ def check_name(path: Path) -> None:
 
 def new_figure(width: float = 9, height: float = 5.5) -> Figure:
     """An empty figure in our style."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
+    need("matplotlib", "figures need matplotlib")
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width, height), layout="constrained")
 
 

@@ -1,0 +1,15 @@
+"""Attacks on what labs publish and keep, and how often each is tried: `docs/explanation/attacks.md` has them in one table."""
+
+ATTACKS = {
+    "a copied pool, one row changed, as another lab's": 20,
+    "half a copied pool with items of its own, as another lab's": 20,
+    "labs with items of their own that both number from 1, accused of sharing": 20,
+    "a file of hashed items with a hash changed, taken out or put in": 30,
+    "an opened label, item, place, salt or path changed": 100,
+    "a drawn label that is not opened": 50,
+}
+
+
+def times(attack):
+    """So often, by number."""
+    return range(ATTACKS[attack])
