@@ -92,7 +92,7 @@ def test_two_labs_one_answer(lab, monkeypatch):
         lab("verify", f"{name}.json", "--pool", f"{name}.csv", "--journal", f"{name}.db")
         assert "Valid, as far as the file, its pool and its journal can show: " in lab.out
         lab("verify", f"{name}.json", "--pool", f"{name}.csv")
-        assert "Valid, as far as the file and its pool can show: " in lab.out
+        assert "Valid, as far as the file and its pool can show; what its labels prove is claimed: " in lab.out
     lab("compare", "a.json", "b.json")
     assert "Identical: m0 alone is left in both labs.\n" in lab.out
     found = lab.json("verify", "a.json", "--pool", "b.csv", code=1)

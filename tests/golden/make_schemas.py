@@ -100,11 +100,10 @@ OF_HANDICAPS = {
 
 
 def classes():
-    """One kind of class, or a table whose candidates stand in a file."""
+    """One kind of class."""
     for name, kind in KINDS.items():
         own = {"kind": {"const": name}} | {key: OF_CLASSES[key] for key in sorted(kind.needs)}
         yield record(own, **{key: OF_CLASSES[key] for key in sorted(kind.options)})
-    yield record({"kind": {"const": "table"}, "file": TEXT}, digest=DIGEST, cuts=OF_CLASSES["cuts"])
 
 
 def labels():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from importlib.resources import files
 from string import Template
 
 from replical.core import text
@@ -14,51 +15,11 @@ _DRAWN = 60  # models in the picture
 _ROW, _LEFT, _WIDTH, _TOP = 20, 230, 460, 34  # of the picture, in pixels
 _NAME = 30  # characters of a name beside the picture
 
-_PAGE = Template(
-    """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '$hash'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>$title</title>
-<style>$style</style>
-</head>
-<body>
-<header><p class="kind">Leaderboard</p><h1>$title</h1></header>
-<main>
-$summary
-<section><h2>How far behind the best</h2><div class="scroll">$picture</div>
-<p>A bar is where a model's true distance from the best lies (each holds with confidence $sure). Filled dots: models that may
-be the best; all of them together are proven to contain it, with confidence $sure.</p></section>
-<section><h2>All models</h2><div class="scroll"><table>
-<thead><tr><th class=n>place</th><th>model</th><th class=n>mean loss</th><th class=n>behind, at least</th>
-<th class=n>at most</th><th>may be the best</th></tr></thead><tbody>$rows</tbody></table></div></section>
-<section><h2>What this rests on</h2>
-<p>The $items items count as independent draws of all the questions one might have asked.
-Distances are differences of mean losses; 0 is as good as the best. How often another draw would say the same is an estimate,
-from drawing the items again; everything else is proven.</p></section>
-</main>
-</body>
-</html>
-"""
-)
-_STYLE = """
-header, main { max-width: 56rem; }
-.summary + .summary { margin-top: .6rem; }
-svg { display: block; min-width: 34rem; width: 100%; height: auto; font: 12px system-ui, sans-serif; }
-svg text { fill: var(--ink); } svg .axis { stroke: var(--line); } svg .bar { stroke: var(--soft); stroke-width: 2; }
-svg .dot { fill: var(--paper); stroke: var(--soft); stroke-width: 1.5; }
-svg .best .bar { stroke: var(--key); } svg .best .dot { fill: var(--key); stroke: var(--key); }
-"""
-
 
 def page(found: Board, chosen: Choice | None, tolerance: float | None, *, title: str) -> str:
     """The page of a board, and of the answer that a published text gives."""
-    style = text.stylesheet(text.COMMON, text.READING) + _STYLE
-    return _PAGE.substitute(
+    style = text.stylesheet(text.COMMON, text.READING) + "\n" + _asset("css")
+    return Template(_asset("html")).substitute(
         hash=text.policy_hash(style),
         style=style,
         title=escape(title),
@@ -143,3 +104,7 @@ def _rows(found: Board) -> str:
         f"<td>{'yes' if h in alive else ''}</td></tr>"
         for place, h in enumerate(found.order.tolist(), 1)
     )
+
+
+def _asset(kind: str) -> str:
+    return files("replical.evals").joinpath(f"assets/board.{kind}").read_text(encoding="utf-8")

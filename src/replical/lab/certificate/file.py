@@ -1,8 +1,8 @@
 """The certificate of a run: a publishable file from which anyone can check the answer.
 
 Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, counts of labels, what was proven.
-No ids, no texts, no annotators; the transcript only as a salted digest, the private seed only as a commitment. Nothing in
-the body depends on the clock: the same journal gives the same bytes.
+No ids, no texts, no annotators; the labels only as the root of a tree of salted hashes, the private seed as a
+commitment. Nothing in the body depends on the clock: the same journal gives the same bytes.
 
 A run of 100,000 labels has about as many rounds, most of them alike. Where there are many, a file holds each of their
 figures as one text of runs, e.g. ``"200*3 17"`` for 200, 200, 200, 17. It is a way to write: the body that is digested,
@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import is_listed
-from replical.core.canonical import Json, canonical, digest_of, fingerprint
+from replical.core.canonical import Json, fingerprint
 from replical.core.files import Refuse, write_whole
+from replical.core.tree import leaf, root_of, salt_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate import envelope as envelopes
 from replical.lab.journal.binding import commitment
@@ -95,7 +96,7 @@ def body_of(session: Session) -> dict[str, Any]:
         "rho_proven": None if proof is None else proof.rho_proven,
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.secret),
-        "transcript": {"entries": sum(map(len, session.used_labels)), "digest": transcript_digest(session)},
+        "transcript": {"entries": sum(map(len, session.used_labels)), "digest": root_of(transcript_leaves(session))},
         "runs_in_journal": len(ledger.results),
     }
     if ledger.lab is not None:
@@ -173,10 +174,9 @@ def summary_hypotheses(protocol: Protocol) -> NDArray[Any]:
     return protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED)
 
 
-def transcript_digest(session: Session) -> str:
-    """Binds a lab to its labels without telling them: the salt is the private seed."""
-    content = canonical(transcript(session)).encode()
-    return digest_of(session.private + b"\0transcript\0" + content)
+def transcript_leaves(session: Session) -> list[bytes]:
+    """Hashes of the labels: the root of their tree binds a lab to them, and single ones can be opened later."""
+    return [leaf(salt_of(session.private, item), [item, said]) for item, said in transcript(session)]
 
 
 def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certificate") -> None:
