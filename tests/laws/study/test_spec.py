@@ -17,7 +17,7 @@ LISTS = {
     "rho": st.sampled_from([0.1, 0.3]),
     "delta": st.sampled_from([0.05, 0.5]),
     "theta": st.sampled_from([2, 2.5, 4]),
-    "noise": st.sampled_from([0, 0.1, "boundary:.1,.1"]),
+    "noise": st.sampled_from([0, 0.1, ".2"]),
     "k_loop": st.sampled_from([5, 10**18]),
 }
 GRIDS = st.fixed_dictionaries(

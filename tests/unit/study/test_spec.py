@@ -70,12 +70,12 @@ def test_what_a_cell_tries_is_what_was_written():
         "learner": "replical",
         "rho": 0.3,
         "theta": 2.5,
-        "noise": "boundary:.1,.2",
+        "noise": ".1",
         "pool_size": "exact",
         "k_loop": 10**20 + 1,
     }
     tried = tiny(wanted).cells()[0].experiment
-    assert (tried.learner, tried.rho, tried.theta, tried.noise) == ("replical", 0.3, 2.5, "boundary:.1,.2")
+    assert (tried.learner, tried.rho, tried.theta, tried.noise) == ("replical", 0.3, 2.5, "0.1")
     assert (tried.class_spec, tried.pool_size, tried.options) == ("thresholds:50", "exact", {"k_loop": 10**20 + 1})
 
 
