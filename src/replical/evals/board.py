@@ -177,16 +177,9 @@ def board(
     again = _again(table, np.zeros(len(models)), seed)
     update(4, 4)
     return Board(
-        models=tuple(models),
-        items=len(table),
-        level=level,
-        losses=mean,
-        low=np.maximum(low, 0.0),
-        high=high,
-        survivors=_survivors(low, mean),
-        better=_better(sums, squares, level),
-        again=again,
-    )
+        models=tuple(models), items=len(table), level=level, losses=mean, low=np.maximum(low, 0.0), high=high,
+        survivors=_survivors(low, mean), better=_better(sums, squares, level), again=again,
+    )  # fmt: skip
 
 
 def choose(

@@ -29,7 +29,7 @@ def test_a_law_can_write_down_any_world():
         (lambda: parse_noise("boundary:1"), "malformed noise 'boundary:1'"),
         (lambda: parse_noise("lots"), "malformed noise 'lots'"),
     ],
-)
+)  # fmt: skip
 def test_bad_noise(make, message):
     with pytest.raises(ReplicalError, match=message):
         make()

@@ -39,7 +39,7 @@ from replical.lab.signatures import Signer
 from replical.learners.plan import Condition, Plan
 from replical.learners.proof import family_of
 
-SCHEMA = "replical.certificate/2"
+SCHEMA = "replical.certificate/3"
 PARTS = ("schema", "body", "digest", "provenance")
 
 
@@ -236,7 +236,9 @@ def read_as(
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
     if content["schema"] != schema:
-        raise refuse(f"{path} says {content['schema']!r}, this version reads {schema!r}")
+        ours = content["schema"].partition("/")[0] == schema.partition("/")[0]
+        other = ": check it with the version of replical that wrote it, which its provenance names" if ours else ""
+        raise refuse(f"{path} says {content['schema']!r:.60}, this version reads {schema!r}{other}")
     if schema == SCHEMA:
         content = _unfold(content, path, refuse)
     if set(content) - set(optional) != set(parts) or not isinstance(content.get("body", {}), dict):

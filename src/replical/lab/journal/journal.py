@@ -35,7 +35,7 @@ from replical.lab.journal.database import Database, Fence, make_private
 from replical.lab.journal.presence import Presence
 
 TABLE = "replical_events"
-SCHEMA = "replical.journal/2"
+SCHEMA = "replical.journal/3"
 _AT_ONCE = 10_000  # rows fetched at a time
 
 
@@ -449,7 +449,10 @@ class Journal:
         except (AttributeError, TypeError, ValueError, RecursionError):
             schema = None
         if detail is not None and schema != SCHEMA:
-            raise BadJournal(f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}")
+            raise BadJournal(
+                f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}: go on with the version of replical "
+                "that began it"
+            )
         if link is None:
             raise _unlinked_error(self.where, 1)
 
@@ -553,18 +556,12 @@ def table_of(sql: Any) -> Any:
     """Events by number; `chain` is the hash of each (`link_hash`)."""
     number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
     return sql.Table(
-        TABLE,
-        sql.MetaData(),
-        sql.Column("seq", number, primary_key=True, autoincrement=True),
-        sql.Column("kind", sql.String(16), nullable=False),
-        sql.Column("item", sql.Text),
-        sql.Column("label", sql.Integer),
-        sql.Column("annotator", sql.Text),
-        sql.Column("at", sql.String(40), nullable=False),
-        sql.Column("detail", sql.Text),
-        sql.Column("chain", sql.LargeBinary(32)),
-        sqlite_autoincrement=True,
-    )
+        TABLE, sql.MetaData(), sql.Column("seq", number, primary_key=True, autoincrement=True),
+        sql.Column("kind", sql.String(16), nullable=False), sql.Column("item", sql.Text),
+        sql.Column("label", sql.Integer), sql.Column("annotator", sql.Text),
+        sql.Column("at", sql.String(40), nullable=False), sql.Column("detail", sql.Text),
+        sql.Column("chain", sql.LargeBinary(32)), sqlite_autoincrement=True,
+    )  # fmt: skip
 
 
 def protect(connection: Any) -> None:

@@ -87,18 +87,10 @@ class Ahead:
         kinds, times = np.unique(np.hstack([losses, says, needed])[apart], axis=0, return_counts=True)
         losses, says, needed = np.split(kinds, [len(members), 2 * len(members)], axis=1)
         return cls(
-            plan=plan,
-            m=int(np.flatnonzero(near == m)[0]),
-            members=members,
-            c=bets.c[near],
-            lost=bets.lost[near].astype(np.int64),
-            wealth=bets.wealth[:, near],
-            losses=losses,
-            says=says,
-            times=times,
-            needed=needed[:, 0].astype(np.bool_),
-            scanned=bets.scanned,
-        )
+            plan=plan, m=int(np.flatnonzero(near == m)[0]), members=members, c=bets.c[near],
+            lost=bets.lost[near].astype(np.int64), wealth=bets.wealth[:, near], losses=losses, says=says, times=times,
+            needed=needed[:, 0].astype(np.bool_), scanned=bets.scanned,
+        )  # fmt: skip
 
     def play(self, *, items: int | None = None, labels: int | None = None) -> Outcomes:
         """The rest of the run, played to a proof, or to the end of so many more `items` or `labels`.
