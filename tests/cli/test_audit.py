@@ -11,21 +11,9 @@ from replical.worlds.world import BoundaryNoise
 from support.commands import answer, answered, replical
 
 AUDIT = [
-    "paper",
-    "audit",
-    "--epsilon",
-    ".1",
-    "--delta",
-    ".1",
-    "--rho",
-    ".3",
-    "--seed",
-    "cli",
-    "--pairs",
-    "6",
-    "--workers",
+    "paper", "audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers",
     "1",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("spec", ["thresholds:1000", "intervals:40", "star:32", "table"])
@@ -150,14 +138,9 @@ IN_A_PROCESS = [
     {"--noise": ".3", "--learner": "cal-rounds", "--theta": "50"},
 ]
 OK = {
-    "--class": "thresholds:100",
-    "--learner": "replical",
-    "--pool-size": "exact",
-    "--epsilon": ".1",
-    "--seed": "s",
-    "--pairs": "2",
-    "--workers": "1",
-}
+    "--class": "thresholds:100", "--learner": "replical", "--pool-size": "exact", "--epsilon": ".1", "--seed": "s",
+    "--pairs": "2", "--workers": "1",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -327,8 +327,7 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
         ("'a'", "is 'a', and should be a number from 0 to 1"),
         ("1 / 3", "no part of 1/1000: round it"),
         ("1 / 0", "fails for 'b' at 'a': ZeroDivisionError"),
-        ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)",
-         "is 0 and then 1: make it a function of these two alone"),
+        ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)", "is 0 and then 1: make it a function of these two alone"),
     ],
 )  # fmt: skip
 def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(install, loss, wrong):

@@ -7,19 +7,8 @@ import numpy as np
 import pytest
 
 AUDIT = [
-    "paper",
-    "audit",
-    "--class",
-    "thresholds:200",
-    "--epsilon",
-    ".2",
-    "--seed",
-    "s",
-    "--pairs",
-    "3",
-    "--workers",
-    "1",
-]
+    "paper", "audit", "--class", "thresholds:200", "--epsilon", ".2", "--seed", "s", "--pairs", "3", "--workers", "1",
+]  # fmt: skip
 OWN = [*AUDIT, "--learner", "handicap", "--nu", "0", "--pool-size", "3000"]
 
 

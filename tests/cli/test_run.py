@@ -665,22 +665,15 @@ def test_export_of_the_labels_alone(lab):
 
 # ---- bad usage ----
 RUN = {
-    "PROTOCOL": "p.toml",
-    "--truths": "0",
-    "--pool": "small.csv",
-    "--journal": "lab.db",
-    "--out": "lab.json",
+    "PROTOCOL": "p.toml", "--truths": "0", "--pool": "small.csv", "--journal": "lab.db", "--out": "lab.json",
     "--labels": "small.csv:truth",
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"--labels": None},
-            "give --labels FILE:COLUMN or --ask terminal|file|page|journal|label-studio, and not both",
-        ),
+        ({"--labels": None}, "give --labels FILE:COLUMN or --ask terminal|file|page|journal|label-studio, and not both"),
         ({"--ask": "file"}, "give --labels FILE:COLUMN or --ask terminal|file|page|journal|label-studio, and not both"),
         ({"--labels": None, "--ask": "phone"}, "--ask is terminal, file, page, journal or label-studio, got 'phone'"),
         ({"--labels": "small.csv"}, "--labels names a file and a column, FILE:COLUMN, got 'small.csv'"),
@@ -705,7 +698,7 @@ RUN = {
         ({"--truths": "many"}, "'many' is not a whole number"),
         ({"--labels": None, "--ask": "file", "--answers": "nowhere.csv"}, "cannot read the answers nowhere.csv"),
     ],
-)
+)  # fmt: skip
 def test_bad_usage_is_one_sentence_and_exit_code_2(lab, changes, message):
     lab.protocol(batch=5)
     (lab.folder / "thin.csv").write_text("id,truth\nu,yes\n")

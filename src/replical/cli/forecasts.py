@@ -261,11 +261,17 @@ def _show_chances(forecast: Prediction) -> None:
 def forecast_payload(forecast: Prediction) -> dict[str, Any]:
     """The same as JSON tells it."""
     return {
-        "items": forecast.items, "draws": forecast.draws, "labels_low": forecast.labels_low,
-        "labels_median": forecast.labels_median, "labels_high": forecast.labels_high,
-        "certified": forecast.certified_fraction, "same": forecast.same, "chances": chances(forecast),
-        "differ": forecast.disagreement_mean, "method": forecast.method,
-    }  # fmt: skip
+        "items": forecast.items,
+        "draws": forecast.draws,
+        "labels_low": forecast.labels_low,
+        "labels_median": forecast.labels_median,
+        "labels_high": forecast.labels_high,
+        "certified": forecast.certified_fraction,
+        "same": forecast.same,
+        "chances": chances(forecast),
+        "differ": forecast.disagreement_mean,
+        "method": forecast.method,
+    }
 
 
 class Outlook:

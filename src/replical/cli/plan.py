@@ -317,11 +317,19 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     """The question as JSON tells it."""
     setting = question.setting
     return {
-        "class": question.title, "learner": question.only, "epsilon": setting.epsilon, "delta": setting.delta,
-        "rho": setting.rho, "theta": setting.theta, "theta_source": question.theta_source, "nu": setting.nu,
-        "labs": labs, "noise": noise, "max_labels": question.parameter("max_labels"),
+        "class": question.title,
+        "learner": question.only,
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "rho": setting.rho,
+        "theta": setting.theta,
+        "theta_source": question.theta_source,
+        "nu": setting.nu,
+        "labs": labs,
+        "noise": noise,
+        "max_labels": question.parameter("max_labels"),
         "prior": "uniform" if question.protocol is None else question.protocol.prior.kind,
-    }  # fmt: skip
+    }
 
 
 def _show(found: _Report, *, everything: bool) -> None:

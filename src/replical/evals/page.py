@@ -20,10 +20,15 @@ def page(found: Board, chosen: Choice | None, tolerance: float | None, *, title:
     """The page of a board, and of the answer that a published text gives."""
     style = text.stylesheet(text.COMMON, text.READING) + "\n" + _asset("css")
     return Template(_asset("html")).substitute(
-        hash=text.policy_hash(style), style=style, title=escape(title),
+        hash=text.policy_hash(style),
+        style=style,
+        title=escape(title),
         summary="\n".join(f'<p class="summary">{escape(each)}</p>' for each in sentences(found, chosen, tolerance)),
-        picture=picture(found), sure=f"{100 * (1 - found.level):g}%", rows=_rows(found), items=f"{found.items:,}",
-    )  # fmt: skip
+        picture=picture(found),
+        sure=f"{100 * (1 - found.level):g}%",
+        rows=_rows(found),
+        items=f"{found.items:,}",
+    )
 
 
 def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> list[str]:

@@ -88,6 +88,7 @@ class ReplicableSelector(Replicable):
     journal
         A file that keeps every label as soon as it is known: whatever interrupts a fit, fitting again goes on with it. It
         belongs to these rows, this `seed` and these parameters, draws the private order itself, and needs the extra `lab`.
+        What `ask_public` says is kept beside it, of ``fit.db`` in ``fit.public.db``.
     seed
         The published string. If left out one is drawn, kept in ``seed_``, and warned about.
     random_state

@@ -40,13 +40,23 @@ def _kind(name: str) -> str:
 
 # Names and kinds of the columns, in order.
 SCHEMA: tuple[tuple[str, str], ...] = (
-    ("cell", "string"), ("grids", "strings"), *((name, _kind(name)) for name in PARAMETERS if name not in OPTIONS),
-    *((name, _kind(name)) for name in OPTIONS), ("hypotheses", "double"), ("labels_most", "double"),
-    ("status", "string"), ("reason", "string"), ("replicable", "bool"), ("vacuous", "bool"),
-    *((name, "int64" if name in _COUNTS else "double") for name in _FIGURES), ("disagreement", "double"),
-    ("disagreement_low", "double"), ("disagreement_high", "double"), ("labels_error", "double"),
+    ("cell", "string"),
+    ("grids", "strings"),
+    *((name, _kind(name)) for name in PARAMETERS if name not in OPTIONS),
+    *((name, _kind(name)) for name in OPTIONS),
+    ("hypotheses", "double"),
+    ("labels_most", "double"),
+    ("status", "string"),
+    ("reason", "string"),
+    ("replicable", "bool"),
+    ("vacuous", "bool"),
+    *((name, "int64" if name in _COUNTS else "double") for name in _FIGURES),
+    ("disagreement", "double"),
+    ("disagreement_low", "double"),
+    ("disagreement_high", "double"),
+    ("labels_error", "double"),
     ("jaccard_error", "double"),
-)  # fmt: skip
+)
 
 Row = dict[str, Any]
 
@@ -241,10 +251,15 @@ def growths(rows: Iterable[Row]) -> list[Growth]:
             slopes = {scale: _slopes(points, axis, scale, thetas) for scale in _scales(axis)}
             curves.append(
                 Growth(
-                    learner=points[0].row["learner"], plan=points[0].row["plan"], axis=axis, settings=settings,
-                    points=tuple(points), power=slopes[SCALES[axis]], logged=slopes.get("ln(1/ε)"),
+                    learner=points[0].row["learner"],
+                    plan=points[0].row["plan"],
+                    axis=axis,
+                    settings=settings,
+                    points=tuple(points),
+                    power=slopes[SCALES[axis]],
+                    logged=slopes.get("ln(1/ε)"),
                 )
-            )  # fmt: skip
+            )
     return sorted(curves, key=lambda each: (AXES.index(each.axis), each.learner, each.plan, str(each.settings)))
 
 

@@ -180,12 +180,18 @@ class Cell:
         parameters = self.parameters
         return Experiment(
             class_spec=parameters["class"] if self.table is None else f"table:{self.table.path}",
-            learner=parameters["learner"], epsilon=parameters["epsilon"], pool_size=parameters["pool_size"],
-            delta=parameters["delta"], rho=parameters.get("rho", STANDARD["rho"]), noise=str(parameters["noise"]),
-            theta=parameters.get("theta"), nu=parameters.get("nu"), plan=parameters["plan"],
+            learner=parameters["learner"],
+            epsilon=parameters["epsilon"],
+            pool_size=parameters["pool_size"],
+            delta=parameters["delta"],
+            rho=parameters.get("rho", STANDARD["rho"]),
+            noise=str(parameters["noise"]),
+            theta=parameters.get("theta"),
+            nu=parameters.get("nu"),
+            plan=parameters["plan"],
             options={name: parameters[name] for name in OPTIONS if name in parameters},
             table_digest=None if self.table is None else self.table.digest,
-        )  # fmt: skip
+        )
 
     @property
     def words(self) -> str:

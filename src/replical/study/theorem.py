@@ -169,9 +169,14 @@ class Trial:
         """Make class, world and plan; noise is a rate, and ν is that rate."""
         numbers["noise"] = str(theorem.noise if numbers.get("noise") is None else numbers["noise"])
         experiment = Experiment(
-            class_spec=class_spec, learner=theorem.learner, pool_size="exact", plan="paper", rho=rho, delta=delta,
+            class_spec=class_spec,
+            learner=theorem.learner,
+            pool_size="exact",
+            plan="paper",
+            rho=rho,
+            delta=delta,
             **numbers,
-        )  # fmt: skip
+        )
         ready = prepare(experiment, seed=seed)
         if isinstance(ready.world.noise, BoundaryNoise) or len(ready.world.C.labels) != 2:
             raise ValueOutOfRange("a theorem is tried with two labels, and noise of the same rate everywhere")

@@ -82,10 +82,18 @@ def prepare(
     if nu is None and record.best_error(best) is not None:
         nu, nu_source = best, best_source
     learner_plan = plan(
-        experiment.learner, C, epsilon=experiment.epsilon, delta=experiment.delta, rho=experiment.rho, theta=theta,
-        nu=nu, name=experiment.plan, pool="finite" if isinstance(world.pool_size, int) else "exact", prior=prior,
+        experiment.learner,
+        C,
+        epsilon=experiment.epsilon,
+        delta=experiment.delta,
+        rho=experiment.rho,
+        theta=theta,
+        nu=nu,
+        name=experiment.plan,
+        pool="finite" if isinstance(world.pool_size, int) else "exact",
+        prior=prior,
         **experiment.options,
-    )  # fmt: skip
+    )
     return Setup(
         learner=learner_for(learner_plan),
         world=world,

@@ -195,12 +195,18 @@ def _figures(
     labs = _outcomes(pairs)
     differ = sum(one.hypothesis != two.hypothesis or one.hypothesis is None for one, two in pairs)
     return Prediction(
-        items=U, epsilon=float(chosen.epsilon), beta=0.0 if labs is None else float(chosen["beta"]),
-        labels_low=float(low / SPREAD), labels_median=float(middle), labels_high=float(min(high * SPREAD, most)),
-        labs=labs, wider=None if wider is None else _outcomes(wider),
-        disagreement_mean=differ / len(pairs) if labs is None else None, draws=len(pairs),
+        items=U,
+        epsilon=float(chosen.epsilon),
+        beta=0.0 if labs is None else float(chosen["beta"]),
+        labels_low=float(low / SPREAD),
+        labels_median=float(middle),
+        labels_high=float(min(high * SPREAD, most)),
+        labs=labs,
+        wider=None if wider is None else _outcomes(wider),
+        disagreement_mean=differ / len(pairs) if labs is None else None,
+        draws=len(pairs),
         method="votes" if isinstance(pool.C, PredictionTable) else "resampled",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

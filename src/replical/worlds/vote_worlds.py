@@ -211,9 +211,16 @@ class Votes:
             lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
             errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
         return VoteWorld(
-            voters=self.voters, weights=w, tau=tau, labels=self.labels, lead=lead, leader=leader,
-            best=int(np.argmin(errors)), certain=certain, flips=0.0 if nu is not None else each.flips,
-        )  # fmt: skip
+            voters=self.voters,
+            weights=w,
+            tau=tau,
+            labels=self.labels,
+            lead=lead,
+            leader=leader,
+            best=int(np.argmin(errors)),
+            certain=certain,
+            flips=0.0 if nu is not None else each.flips,
+        )
 
     def _errors(self, probabilities: Numbers) -> Numbers:
         """How often each candidate of the class errs under a law of the items' labels."""

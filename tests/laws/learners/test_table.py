@@ -65,12 +65,8 @@ def test_a_small_margin_is_proven_at_the_end_of_the_table():
     wrong[:30, 0] = wrong[30:62, 1] = 1
     pool = Pool(C, wrong, PrivateRandomness.simulated("margin"))
     options = {
-        "epsilon": 0.05,
-        "delta": 0.05,
-        "rho": 0.1,
-        "pool": "finite",
-        "handicaps": Handicaps.of(C, [0.0, 0.0]),
-    }
+        "epsilon": 0.05, "delta": 0.05, "rho": 0.1, "pool": "finite", "handicaps": Handicaps.of(C, [0.0, 0.0]),
+    }  # fmt: skip
     labels, shared = KnownLabels(C, np.zeros(300, dtype=int)), SharedRandomness("margin")
     results = [
         learn(learner_for(plan("handicap", C, table=table, **options)), pool, labels, shared) for table in (True, False)

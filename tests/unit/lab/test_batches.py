@@ -171,10 +171,7 @@ def test_numbers_are_labels_in_either_form(tmp_path):
         ("id,label\nu,yes\nu,no\n", "answers the item 'u' twice, and differently"),
         ("id,label\nu,yes\nu,?\n", "answers the item 'u' twice, and differently"),
         ("id,label\n,yes\n", "a row has no id"),
-        (
-            "id,answer\nu,yes\n",
-            "needs the columns id and label, but begins with 'id,answer': give it its first line back",
-        ),
+        ("id,answer\nu,yes\n", "needs the columns id and label, but begins with 'id,answer': give it its first line back"),
         ("id|label\nu|yes\n", "needs the columns id and label, but begins with 'id|label'"),
         ('id;"label\nu;yes\n', "needs the columns id and label"),
         ("item,label\nu,yes\n", "needs the columns id and label"),
@@ -184,7 +181,7 @@ def test_numbers_are_labels_in_either_form(tmp_path):
         ('id;label\n"u"x;yes\n', "is no CSV file"),
         ("id;label;annotation_id\nu;yes;1\n", "is a CSV export of Label Studio"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, message):
     path = tmp_path / "batch.csv"
     path.write_text(text)

@@ -114,10 +114,7 @@ def test_a_certificate_reads_back_as_itself(runs, file):
             "certificate.json says 'replical.certificate/2', this version reads 'replical.certificate/3': check it with the "
             "version of replical that wrote it, which its provenance names",
         ),
-        (
-            '{"schema": "replical.protocol/1"}',
-            "says 'replical.protocol/1', this version reads 'replical.certificate/3'",
-        ),
+        ('{"schema": "replical.protocol/1"}', "says 'replical.protocol/1', this version reads 'replical.certificate/3'"),
         ('{"schema": "replical.certificate/3", "body": {"rounds": 1}}', "its rounds are damaged"),
         ('{"schema": "replical.certificate/3"}', "has other parts than schema, body, digest and provenance"),
         ('{"schema": "replical.certificate/3", "body": [], "digest": 1, "provenance": 2}', "has other parts than"),
@@ -126,7 +123,7 @@ def test_a_certificate_reads_back_as_itself(runs, file):
         ('{"schema": NaN}', "NaN is no number"),
         ("[" * 100_000, "it is not valid JSON"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_certificate(tmp_path, text, message):
     (tmp_path / "certificate.json").write_text(text)
     with pytest.raises(BadCertificate, match=r"certificate.json") as caught_error:

@@ -14,20 +14,12 @@ from support.lab import content
 from support.protocols import SECTIONS
 
 PUBLIC = {
-    "kind": "order",
-    "order": [*range(6)],
-    "public": f"sha256:{'0a' * 32}",
-    "public_items": 100,
-    "public_column": "y",
-}
+    "kind": "order", "order": [*range(6)], "public": f"sha256:{'0a' * 32}", "public_items": 100, "public_column": "y",
+}  # fmt: skip
 HANDICAPS = (
-    {"from": "order", "order": [*range(6)]},
-    {"from": "exponentials"},
-    {"from": "weights", "weights": [1] * 6},
-    {"from": "cover", "members": [0, 2]},
-    {"from": "zero"},
-    {"from": "values", "values": [0.0] * 6},
-)
+    {"from": "order", "order": [*range(6)]}, {"from": "exponentials"}, {"from": "weights", "weights": [1] * 6},
+    {"from": "cover", "members": [0, 2]}, {"from": "zero"}, {"from": "values", "values": [0.0] * 6},
+)  # fmt: skip
 COVER = {"from": "cover", "members": [0, 2], "radius": 0.5, "public": PUBLIC["public"], "public_items": 9}
 
 

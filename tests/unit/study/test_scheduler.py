@@ -51,13 +51,9 @@ def test_a_cell_is_an_audit(grid, sweep):
 
 def test_results_are_a_table_of_the_documented_kind(sweep):
     huge = {
-        "learner": ["replical"],
-        "pool_size": "exact",
-        "k_loop": 2**64 + 1,
-        "max_labels": 10**300,
-        "theta": 10**30,
+        "learner": ["replical"], "pool_size": "exact", "k_loop": 2**64 + 1, "max_labels": 10**300, "theta": 10**30,
         "plan": "paper",
-    }
+    }  # fmt: skip
     refused = {"learner": "replical", "plan": "paper", "theta": 3, "class": "thresholds:50"}
     rows = sweep(based(grid=[GRID, {**GRID, **huge}, {**GRID, **refused}], stop={"pairs": 3})).rows
     found = table(rows[::-1], pa)

@@ -61,10 +61,7 @@ def test_a_law_can_write_down_any_world():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (
-            lambda: Population(Star(2), target=0, noise=BoundaryNoise(rate=0.1, radius=0.1)),
-            "Star has no decision boundary",
-        ),
+        (lambda: Population(Star(2), target=0, noise=BoundaryNoise(rate=0.1, radius=0.1)), "Star has no decision boundary"),
         (lambda: Population(Thresholds(3), target=0, noise=BoundaryNoise(rate=0.6, radius=0.1)), "noise must be in"),
         (lambda: Population(Thresholds(3), target=0, noise=BoundaryNoise(rate=0.1, radius=0)), "radius"),
         (lambda: Population(Thresholds(3), law=[[0.5, 0.5]]), "2 rows of 2"),
@@ -75,7 +72,7 @@ def test_a_law_can_write_down_any_world():
         (lambda: parse_noise("lots"), "malformed noise 'lots'"),
         (lambda: parse_noise("foo:1,2"), "malformed noise"),
     ],
-)
+)  # fmt: skip
 def test_bad_noise(make, message):
     with pytest.raises(ReplicalError, match=message):
         make()

@@ -556,12 +556,18 @@ def table_of(sql: Any) -> Any:
     """Events by number; `chain` is the hash of each (`link_hash`)."""
     number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
     return sql.Table(
-        TABLE, sql.MetaData(), sql.Column("seq", number, primary_key=True, autoincrement=True),
-        sql.Column("kind", sql.String(16), nullable=False), sql.Column("item", sql.Text),
-        sql.Column("label", sql.Integer), sql.Column("annotator", sql.Text),
-        sql.Column("at", sql.String(40), nullable=False), sql.Column("detail", sql.Text),
-        sql.Column("chain", sql.LargeBinary(32)), sqlite_autoincrement=True,
-    )  # fmt: skip
+        TABLE,
+        sql.MetaData(),
+        sql.Column("seq", number, primary_key=True, autoincrement=True),
+        sql.Column("kind", sql.String(16), nullable=False),
+        sql.Column("item", sql.Text),
+        sql.Column("label", sql.Integer),
+        sql.Column("annotator", sql.Text),
+        sql.Column("at", sql.String(40), nullable=False),
+        sql.Column("detail", sql.Text),
+        sql.Column("chain", sql.LargeBinary(32)),
+        sqlite_autoincrement=True,
+    )
 
 
 def protect(connection: Any) -> None:

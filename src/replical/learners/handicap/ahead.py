@@ -87,10 +87,18 @@ class Ahead:
         kinds, times = np.unique(np.hstack([losses, says, needed])[apart], axis=0, return_counts=True)
         losses, says, needed = np.split(kinds, [len(members), 2 * len(members)], axis=1)
         return cls(
-            plan=plan, m=int(np.flatnonzero(near == m)[0]), members=members, c=bets.c[near],
-            lost=bets.lost[near].astype(np.int64), wealth=bets.wealth[:, near], losses=losses, says=says, times=times,
-            needed=needed[:, 0].astype(np.bool_), scanned=bets.scanned,
-        )  # fmt: skip
+            plan=plan,
+            m=int(np.flatnonzero(near == m)[0]),
+            members=members,
+            c=bets.c[near],
+            lost=bets.lost[near].astype(np.int64),
+            wealth=bets.wealth[:, near],
+            losses=losses,
+            says=says,
+            times=times,
+            needed=needed[:, 0].astype(np.bool_),
+            scanned=bets.scanned,
+        )
 
     def play(self, *, items: int | None = None, labels: int | None = None) -> Outcomes:
         """The rest of the run, played to a proof, or to the end of so many more `items` or `labels`.

@@ -217,10 +217,17 @@ class Confirm:
             "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
         )
         confirmation = Confirmation(
-            outcome=outcome, hypothesis=m, against=o if wagers.refuted or len(rivals) else None,
-            margin=float(plan.margin), level=float(plan.level), asked=asked, scanned=scanned,
-            unlabelled=blocks.unlabelled, rivals=V.size - 1, spent=bool(blocks.left) or plan.opens(judged) < 1,
-        )  # fmt: skip
+            outcome=outcome,
+            hypothesis=m,
+            against=o if wagers.refuted or len(rivals) else None,
+            margin=float(plan.margin),
+            level=float(plan.level),
+            asked=asked,
+            scanned=scanned,
+            unlabelled=blocks.unlabelled,
+            rivals=V.size - 1,
+            spent=bool(blocks.left) or plan.opens(judged) < 1,
+        )
         return Result(
             hypothesis=m,
             unrounded=m,
@@ -277,10 +284,18 @@ class Wagers:
 
 # In no list of learners: nobody runs it to find an answer.
 CONFIRM = Record(
-    id="confirm", learner="replical.learners.handicap.confirm:Confirm", setting="either", replicable=False,
-    active=True, weighs=True, family="replical.learners.handicap.confirmation:FAMILY", paper=None, tight=None,
-    colour="#000000", marker=".",
-)  # fmt: skip
+    id="confirm",
+    learner="replical.learners.handicap.confirm:Confirm",
+    setting="either",
+    replicable=False,
+    active=True,
+    weighs=True,
+    family="replical.learners.handicap.confirmation:FAMILY",
+    paper=None,
+    tight=None,
+    colour="#000000",
+    marker=".",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,7 +354,12 @@ def confirm_plan(
     )
     budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
     plan = ConfirmPlan(
-        learner="confirm", name="tight", n=n, epsilon=exact, numbers=numbers, batch=PARAMETERS["batch"].check(batch),
+        learner="confirm",
+        name="tight",
+        n=n,
+        epsilon=exact,
+        numbers=numbers,
+        batch=PARAMETERS["batch"].check(batch),
         losses=losses,
-    )  # fmt: skip
+    )
     return plan.under(UNIFORM, budget)

@@ -132,9 +132,18 @@ class Handicap:
             history.compare(T, labels.hear(query, answers))
         ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next
         proof = conclude(
-            plan, S, m, bets, history, units=c, asked=asked, ended=ended, blocks=blocks, describe=pool.C.describe,
+            plan,
+            S,
+            m,
+            bets,
+            history,
+            units=c,
+            asked=asked,
+            ended=ended,
+            blocks=blocks,
+            describe=pool.C.describe,
             ahead=ahead(),
-        )  # fmt: skip
+        )
         return Result(
             hypothesis=int(S.indices[m]),
             unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),

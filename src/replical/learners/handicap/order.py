@@ -178,9 +178,17 @@ class InquiryPlan(Plan):
 
 # In no list of learners: what it makes is an order, before there is a protocol.
 ORDER = Record(
-    id="order", learner="replical.learners.handicap.order:PublicOrder", setting="agnostic", replicable=False,
-    active=True, weighs=True, paper=None, tight=None, colour="#000000", marker=".",
-)  # fmt: skip
+    id="order",
+    learner="replical.learners.handicap.order:PublicOrder",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    weighs=True,
+    paper=None,
+    tight=None,
+    colour="#000000",
+    marker=".",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -357,12 +357,24 @@ def conclude(
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
     proof = HandicapProof(
-        certified=certified, doubt=_doubt(bets, m, beta) if shown else 1.0, beta=beta, labs=plan.integer("labs"),
-        survivors=S.size, asked=asked, scanned=history.scanned, skipped=blocks.unlabelled, budget=plan.budget,
-        ended=ended, left=blocks.left or 0, excess=round(float(errors[m] - errors.min()), 6),
-        excess_upper=history.excess_upper(h, units) if certified else None, tolerance=history.tolerance(shown=shown),
-        verdict=Verdict(certified=True), ahead=ahead, **history.counts,
-    )  # fmt: skip
+        certified=certified,
+        doubt=_doubt(bets, m, beta) if shown else 1.0,
+        beta=beta,
+        labs=plan.integer("labs"),
+        survivors=S.size,
+        asked=asked,
+        scanned=history.scanned,
+        skipped=blocks.unlabelled,
+        budget=plan.budget,
+        ended=ended,
+        left=blocks.left or 0,
+        excess=round(float(errors[m] - errors.min()), 6),
+        excess_upper=history.excess_upper(h, units) if certified else None,
+        tolerance=history.tolerance(shown=shown),
+        verdict=Verdict(certified=True),
+        ahead=ahead,
+        **history.counts,
+    )
     if certified:
         return proof
     alike = copies(S, m, bets.c)
