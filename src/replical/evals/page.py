@@ -43,7 +43,8 @@ def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> l
     said = [
         f"First: {found.first}, mean loss {best:.4f} on {count(found.items, 'item')}; {proven}.",
         f"Two draws of as many items would have the same first in about {100 * found.again:.0f}% of cases (estimate). "
-        f"{count(len(found.models) - 1 - found.apart, 'pair')} of {len(found.models) - 1} neighbours cannot be told apart.",
+        f"{count(len(found.models) - 1 - found.separations, 'pair')} of {len(found.models) - 1} neighbours cannot be told "
+        "apart.",
     ]
     if chosen is not None and tolerance is not None:
         how = (
