@@ -92,7 +92,7 @@ class Board:
         return len(self.survivors) == 1
 
     @property
-    def apart(self) -> int:
+    def separations(self) -> int:
         """Neighbours in the order of which the upper is proven to be better."""
         return int(self.better[self.order[:-1], self.order[1:]].sum())
 

@@ -65,7 +65,7 @@ class Event(NamedTuple):
     at: str = ""
 
     @property
-    def said(self) -> Said | None:
+    def answer(self) -> Said | None:
         """What it says of its item: the code of a label; or a gold answer or scores, which stand in the detail."""
         return self.label if self.detail is None else self.detail.get("answer")
 
@@ -410,7 +410,7 @@ class Journal:
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
-            label = "" if event.said is None else self.label(event.said)
+            label = "" if event.answer is None else self.label(event.answer)
             writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
 
     def _refuse_others(self) -> None:
