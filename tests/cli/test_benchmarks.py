@@ -182,7 +182,7 @@ def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
     labs, string = toy_labs(benchmark), SharedRandomness("toy")
     C = labs.population.C
     for c, ideal in (([0, 0.039, 0], 1), ([0, 0.041, 0], 0), ([0, 0, 0], 1)):
-        made = plan("handicap", C, pool="finite", handicaps=Handicaps.given(C, c), **benchmark.NUMBERS)
+        made = plan("handicap", C, pool="finite", handicaps=Handicaps.of(C, c), **benchmark.NUMBERS)
         assert labs.ideal(made, string) == ideal
     runs = labs(0)
     certified = [run for run in runs if run.method == "handicap" and run.certified]

@@ -237,7 +237,7 @@ def test_two_candidates_duel_at_the_terminal_and_from_a_column(command, monkeypa
     assert code == 3
     assert "'3' is none of 1, 2, tie" in " ".join(err.split())
     with Journal("t.db", write=False) as journal:
-        told = [event.said for event in journal.events() if event.kind == "answer"]
+        told = [event.answer for event in journal.events() if event.kind == "answer"]
     assert told[0] in LOSSES
     assert told[1] == "tie"
     table = said(3)
@@ -302,7 +302,7 @@ def test_a_batch_has_a_row_for_each_output_and_comes_to_what_a_column_does(comma
     done = read(Path("f.json"))["body"]
     assert command("verify", "f.json", "--pool", "1.csv", "--journal", "f.db")[0] == 0
     assert done["hypothesis"]["description"] == "short"
-    scored = [event.said for event in Journal("f.db", write=False).events() if event.kind == "answer"]
+    scored = [event.answer for event in Journal("f.db", write=False).events() if event.kind == "answer"]
     assert sum(map(len, scored)) == done["labels"]["judgements"]
     changed = filled(first, lambda row: {"pass": "fail", "fail": "pass"}[score_of(row)])
     code, said = by_file(command, "b.toml")
@@ -340,7 +340,7 @@ def preferred(first, second):
 
 def heard(path):
     with Journal(path, write=False) as journal:
-        return [event.said for event in journal.events() if event.kind == "answer"]
+        return [event.answer for event in journal.events() if event.kind == "answer"]
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def runs(world, seed, *, table=True):
     wrong, ends = np.zeros((world.rows, len(C)), dtype=int), np.cumsum(world.errors)
     for place, end in enumerate(ends.tolist()):
         wrong[end - world.errors[place] : end, place] = 1
-    handicaps = Handicaps.given(C, world.handicap)
+    handicaps = Handicaps.of(C, world.handicap)
     made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite", table=table, handicaps=handicaps)
     labels = KnownLabels(C, np.zeros(world.rows, dtype=int))
     for number in count():

@@ -92,7 +92,7 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
         choice |= {"survivors": list(chosen.survivors), "first_again": chosen.again}
     return {
         "schema": "replical.board/1", "items": found.items, "level": found.level, "first": found.first,
-        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.apart, "models": rows,
+        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.separations, "models": rows,
         "choice": choice,
     }  # fmt: skip
 

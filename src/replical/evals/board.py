@@ -92,7 +92,7 @@ class Board:
         return len(self.survivors) == 1
 
     @property
-    def apart(self) -> int:
+    def separations(self) -> int:
         """Neighbours in the order of which the upper is proven to be better."""
         return int(self.better[self.order[:-1], self.order[1:]].sum())
 
@@ -177,9 +177,16 @@ def board(
     again = _again(table, np.zeros(len(models)), seed)
     update(4, 4)
     return Board(
-        models=tuple(models), items=len(table), level=level, losses=mean, low=np.maximum(low, 0.0), high=high,
-        survivors=_survivors(low, mean), better=_better(sums, squares, level), again=again,
-    )  # fmt: skip
+        models=tuple(models),
+        items=len(table),
+        level=level,
+        losses=mean,
+        low=np.maximum(low, 0.0),
+        high=high,
+        survivors=_survivors(low, mean),
+        better=_better(sums, squares, level),
+        again=again,
+    )
 
 
 def choose(

@@ -319,14 +319,14 @@ def _reader(line: bytes, path: Path, name: str | None, metric: str | None) -> Ca
         decoder = msgspec.json.Decoder(_Instance)
         return lambda each: _of_instance(decoder.decode(each), name)
     if {"item", "model"} <= keys or (name is not None and "item" in keys):
-        return lambda each: _of_plain(msgspec.convert(_named(msgspec.json.decode(each), name), _Plain))
+        return lambda each: _of_plain(msgspec.convert(_with_model(msgspec.json.decode(each), name), _Plain))
     raise _Wrong(
         f"this is no log that is known: lines of lm-evaluation-harness have doc_id and target, of Every Eval Ever "
         f"sample_id and evaluation_name, others {_FIELDS}"
     )
 
 
-def _named(line: Any, name: str | None) -> Any:
+def _with_model(line: Any, name: str | None) -> Any:
     return line | {"model": name} if isinstance(line, dict) and name is not None else line
 
 
@@ -454,7 +454,7 @@ def _of_csv(path: Path, name: str | None) -> Iterator[tuple[str, int, Entry]]:
                 done += sum(len(value.encode()) + 1 for value in row.values())
                 cells = {key: value for key, value in row.items() if value != "" and key in _Plain.__struct_fields__}
                 try:
-                    yield where, done, _of_plain(msgspec.convert(_named(cells, name), _Plain))
+                    yield where, done, _of_plain(msgspec.convert(_with_model(cells, name), _Plain))
                 except (_Wrong, msgspec.ValidationError) as error:
                     raise BadTable(f"{where}: {error}") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:

@@ -20,10 +20,15 @@ def page(found: Board, chosen: Choice | None, tolerance: float | None, *, title:
     """The page of a board, and of the answer that a published text gives."""
     style = text.stylesheet(text.COMMON, text.READING) + "\n" + _asset("css")
     return Template(_asset("html")).substitute(
-        hash=text.policy_hash(style), style=style, title=escape(title),
+        hash=text.policy_hash(style),
+        style=style,
+        title=escape(title),
         summary="\n".join(f'<p class="summary">{escape(each)}</p>' for each in sentences(found, chosen, tolerance)),
-        picture=picture(found), sure=f"{100 * (1 - found.level):g}%", rows=_rows(found), items=f"{found.items:,}",
-    )  # fmt: skip
+        picture=picture(found),
+        sure=f"{100 * (1 - found.level):g}%",
+        rows=_rows(found),
+        items=f"{found.items:,}",
+    )
 
 
 def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> list[str]:
@@ -38,7 +43,8 @@ def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> l
     said = [
         f"First: {found.first}, mean loss {best:.4f} on {count(found.items, 'item')}; {proven}.",
         f"Two draws of as many items would have the same first in about {100 * found.again:.0f}% of cases (estimate). "
-        f"{count(len(found.models) - 1 - found.apart, 'pair')} of {len(found.models) - 1} neighbours cannot be told apart.",
+        f"{count(len(found.models) - 1 - found.separations, 'pair')} of {len(found.models) - 1} neighbours cannot be told "
+        "apart.",
     ]
     if chosen is not None and tolerance is not None:
         how = (

@@ -220,7 +220,7 @@ def contradictions(session: Session, replies: Sequence[Reply]) -> list[Reply]:
     return [
         reply
         for reply in suspects
-        if not any(event.item == reply.item and of_code(event.said, reply.code) == reply.code for event in said)
+        if not any(event.item == reply.item and of_code(event.answer, reply.code) == reply.code for event in said)
     ]
 
 

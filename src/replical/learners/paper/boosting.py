@@ -387,10 +387,16 @@ def _boosted_plan(learner: str, make: Callable[[Task], Plan], task: Task) -> Boo
     )
     base = make(replace(task, rho=_RHO_BASE, delta=decimal(delta.value)))
     return BoostedPlan(
-        learner=f"boosted-{learner}", name=base.name, n=task.n, epsilon=base.epsilon, numbers=numbers,
-        conditions=(*_conditions(task, K, needed), *base.conditions), exact_only=base.exact_only, base=base,
+        learner=f"boosted-{learner}",
+        name=base.name,
+        n=task.n,
+        epsilon=base.epsilon,
+        numbers=numbers,
+        conditions=(*_conditions(task, K, needed), *base.conditions),
+        exact_only=base.exact_only,
+        base=base,
         labelled_once=isinstance(base, SamplePlan) and not task.exact,
-    )  # fmt: skip
+    )
 
 
 def _sizes(runs: int | None, proven: HeavyHitters) -> HeavyHitters:
