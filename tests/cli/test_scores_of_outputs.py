@@ -359,20 +359,6 @@ def test_two_candidates_duel_by_file(command, duel):
     assert heard("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
 
 
-def test_two_candidates_duel_in_label_studio(command, duel):
-    config = duel.with_name("label-studio.xml").read_text()
-    assert all(f'<Choice value="{word}"/>' in config for word in ("1", "2", "tie"))
-    assert 'value="$output_1"' in config
-    tasks = json.loads(duel.with_suffix(".json").read_text())
-    said = ["tie"] + [preferred(task["data"]["output_0"], task["data"]["output_1"]) for task in tasks[1:]]
-    for task, word in zip(tasks, said, strict=True):
-        task["annotations"] = [{"result": [{"from_name": "label", "value": {"choices": [word]}}], "completed_by": 1}]
-    Path("export.json").write_text(json.dumps(tasks))
-    assert by_file(command, "d.toml", "--answers", "export.json")[0] in (0, 3)
-    best = [min(task["data"]["output_0"], task["data"]["output_1"], key=list(LOSSES).index) for task in tasks[1:]]
-    assert heard("f.db")[: len(tasks)] == ["tie", *best]
-
-
 def test_a_preference_for_what_nobody_says_is_refused(command):
     Path("d.toml").write_text(Protocol.of(content({"loss": "duel"}, NAMES[:2])).toml())
     table = said(3)

@@ -20,7 +20,6 @@ from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
 from replical.worlds.forecast import Prediction, forecast
-from replical.worlds.world import Noise
 
 _TIMES, _LABELS = (1, 2, 4), (50, 100, 200, 400, None)  # of a lab's items, and labels, that a forecast is told for
 FIRST = 16  # labels before the first estimate; then always twice as many
@@ -160,7 +159,7 @@ def make_forecast(
     pool: Pool,
     draws: int,
     *,
-    noise: Noise | None,
+    noise: float | None,
     far: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:

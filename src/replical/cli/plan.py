@@ -37,9 +37,7 @@ Theta = Annotated[float | None, parameter("theta", "disagreement coefficient; co
 Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")]
 Labs = Annotated[int, typer.Option("--labs", parser=whole, help="how many labs are to agree")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
-Noise = Annotated[
-    str | None, typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
-]
+Noise = Annotated[str | None, typer.Option("--noise", help="share of wrong labels to expect (default: nu)")]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
 Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]

@@ -443,8 +443,6 @@ class Project:
         return found
 
     def _create(self, question: Question) -> None:
-        if question.outputs:
-            self._session.show(question.item)
         if question.outputs:  # from now on somebody may see them
             self._session.show(question.item)
         fields = self._details([question.item]).get(question.item, {})
