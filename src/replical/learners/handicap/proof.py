@@ -203,7 +203,7 @@ class History:
     @property
     def observation(self) -> Observation:
         """What was learned of all items so far."""
-        parts = {name: _joined([getattr(each, name) for each in self._blocks]) for name in _PARTS}
+        parts = {name: _concatenate([getattr(each, name) for each in self._blocks]) for name in _PARTS}
         return Observation(scanned=self.scanned, **parts)
 
     @property
@@ -302,7 +302,7 @@ class History:
 _PARTS = ("items", "answers", "unknown")
 
 
-def _joined(parts: list[Indices]) -> Indices:
+def _concatenate(parts: list[Indices]) -> Indices:
     """One after another; empty ones have no shape of their own."""
     return np.concatenate([part for part in parts if len(part)] or [np.zeros(0, dtype=np.int64)])
 
