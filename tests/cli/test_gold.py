@@ -157,7 +157,7 @@ def test_batches_are_filled_in_with_answers(command):
         )
     assert command("run", "b.toml", *flags)[0] == 3
     with Journal("f.db", write=False) as journal:
-        assert [event.said for event in journal.events() if event.kind == "answer"] == ["1"] * 7
+        assert [event.answer for event in journal.events() if event.kind == "answer"] == ["1"] * 7
     with batch.open("w", newline="") as file:
         csv.writer(file).writerows([["id", "label"], [rows[1]["id"], "2"]])
     code, _, err = command("run", "b.toml", *flags)
@@ -327,8 +327,7 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
         ("'a'", "is 'a', and should be a number from 0 to 1"),
         ("1 / 3", "no part of 1/1000: round it"),
         ("1 / 0", "fails for 'b' at 'a': ZeroDivisionError"),
-        ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)",
-         "is 0 and then 1: make it a function of these two alone"),
+        ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)", "is 0 and then 1: make it a function of these two alone"),
     ],
 )  # fmt: skip
 def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(command, install, loss, wrong):
@@ -339,6 +338,6 @@ def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(command, i
                            "--out", "none.json", "--truths", "0")  # fmt: skip
     assert (code, [wrong in line for line in err.splitlines() if line.startswith("Error")]) == (2, [True])
     with Journal("none.db", write=False) as journal:
-        assert [event.said for event in journal.events() if event.kind == "answer"] == ["a"]
+        assert [event.answer for event in journal.events() if event.kind == "answer"] == ["a"]
     assert canonical(labels)
     assert json.dumps(labels)
