@@ -33,7 +33,7 @@ from typing import Any
 
 import numpy as np
 from choosing import COMMON, HISTORY, NUMBERS, QUICK, RHO, SETTING, Labs, all_runs, commit, kept, models_of, say
-from choosing_orders import Ordering
+from choosing_orders import FRESH, Ordering
 from choosing_tables import markdown, share
 from model_sets import SETS, ModelSet
 
@@ -49,6 +49,7 @@ MARKS = ("<!-- benchmarks/advice.py -->\n", "<!-- end -->")  # between them the 
 ORDERS = {"active": "a hundred asked actively", "random": "a random hundred", "none": "exponentials"}
 WORDS = {**ORDERS, "elsewhere": "a random hundred from elsewhere"}
 ITEMS = (500, 2_000)
+WHERE = {**SETTING, "seed": FRESH}
 SPREADS = (1.0, 1.15, 1.3, 1.5, 2.0)
 BATCH = 4  # items open at once: so much faster, and hardly another figure
 FORECASTS = 1  # strings a set that are forecast
@@ -256,7 +257,7 @@ def part(path: Path, name: str, strings: int, orders: tuple[str, ...], workers: 
         say("")
         return {"runs": [asdict(run) for run in runs]}
 
-    setting = {**SETTING, "set": name, "strings": strings, "batch": BATCH, "orders": list(orders)}
+    setting = {**WHERE, "set": name, "strings": strings, "batch": BATCH, "orders": list(orders)}
     return [_read(run) for run in kept(path, setting, work)["runs"]]
 
 
@@ -287,7 +288,7 @@ def main() -> None:
     orders, strings = (("active", "none"), 2) if given.quick else (tuple(given.orders or ORDERS), given.strings)
     for done, name in enumerate(names, 1):
         runs += part(given.out / "advice-parts" / f"{name}.json", name, strings, orders, given.workers)
-        found = {**SETTING, "commit": commit(), "sets": list(names[:done]), "strings": strings, **summary(runs)}
+        found = {**WHERE, "commit": commit(), "sets": list(names[:done]), "strings": strings, **summary(runs)}
         told = json.dumps(found, indent=1) + "\n"
         (given.out / "advice.json").write_text(told, encoding="utf-8")
         (given.out / "advice.md").write_text(table(found), encoding="utf-8")

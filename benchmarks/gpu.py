@@ -1,4 +1,4 @@
-"""What a graphics card adds: predictions, distances, the disagreement coefficient, and questions about a table held on it.
+"""What a graphics card adds: predictions, distances and the disagreement coefficient.
 
     PYTHONPATH=src python3 benchmarks/gpu.py [--quick] [--json FILE] [--device cuda|cuda:N|cpu]
 
@@ -29,7 +29,6 @@ from replical.classes.halfspaces import HalfSpaces, gaussians
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import backend, pairs
-from replical.core.kernels.matrices import Columns, add_wrong, tallies
 from replical.core.kernels.signs import signs
 from replical.core.parallel import cores
 from replical.core.randomness import PrivateRandomness, SharedRandomness
@@ -228,52 +227,6 @@ def coefficient(n: int) -> Iterator[Row]:
     yield row("disagreement coefficient, from items on", f"{n:,} x {n:,}", card, numpy, n // len(centres), same, numba)
 
 
-# ---- a table held on the card ----
-
-
-def table(planes: Any, n: int) -> Iterator[Row]:
-    """What a version space asks of all n candidates on all items: who errs, who votes for what."""
-    items, everyone = planes.shape[1], Columns(np.arange(n), n)
-    size, every = f"{n:,} x {items:,}", np.arange(items)
-    part = max(1, items // 2_000)
-    some = every[::part]
-    generator = np.random.default_rng(0)
-    truth = generator.integers(2, size=items)
-    asked = generator.integers(items, size=min(1_000, items))
-    fresh = planes.copy()
-    copied = once(lambda: (device.hold(fresh), _wait(device.pytorch())))  # and forgotten with `fresh`
-    print(f"(copying the table to the card: {copied:.3f} s, once)", flush=True)
-
-    def errors(rows: Any, codes: Any) -> Any:
-        sums = np.zeros(64 * planes.shape[2], dtype=np.int64)
-        add_wrong(sums, planes, rows, codes)
-        return sums[:n]
-
-    cases: list[tuple[str, Callable[[Any], Any], bool]] = [
-        ("votes of everyone", lambda rows: tallies(planes, rows, everyone, 2), True),
-        ("errors of everyone, a label an item", lambda rows: errors(rows, truth[rows]), False),
-    ]
-    for name, ask, by_row in cases:
-        with backend.using("torch"):
-            card = seconds(lambda ask=ask: ask(every))
-            whole = ask(every)
-            found = whole[some] if by_row else ask(some)
-        with backend.using("numpy"):
-            started = time.perf_counter()
-            expected, numpy = ask(some), time.perf_counter() - started
-        numba, compiled = on_numba(lambda ask=ask: ask(every))
-        same = bool((found == expected).all()) and (numba is None or bool((whole == compiled).all()))
-        yield row(name, size, card, numpy, part, same, numba)
-    with backend.using("torch"):
-        card, found = seconds(lambda: errors(asked, truth[asked])), errors(asked, truth[asked])
-    with backend.using("numpy"):
-        started = time.perf_counter()
-        expected, numpy = errors(asked, truth[asked]), time.perf_counter() - started
-    numba, compiled = on_numba(lambda: errors(asked, truth[asked]))
-    same = bool((found == expected).all()) and (numba is None or bool((found == compiled).all()))
-    yield row(f"errors of everyone on {len(asked):,} labels", size, card, numpy, 1, same, numba)
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small sizes, on any device")
@@ -303,7 +256,6 @@ def main() -> int:
     with backend.using("torch"):
         packed = PackedPredictions(C, points_of(n, 3))
     planes = packed._planes
-    rows += table(planes, n)
     rows += distances(planes)
     del packed, planes
     for size in (300, 500) if wanted.quick else (10_000, 30_000):

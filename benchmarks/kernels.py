@@ -36,11 +36,7 @@ from replical.pools.query import Answers, Query
 REPEATS = 5
 BACK_ENDS = (backend.NUMPY, backend.NUMBA)  # of the processor; gpu.py has the other
 RATES = 13  # candidates err on a half, a quarter, .. of the items
-LEARNERS = {
-    "cal": {"epsilon": 0.02},
-    "a2": {"epsilon": 0.05},
-    "handicap": {"epsilon": 0.05, "rho": 0.1},
-}
+LEARNERS = {"cal": {"epsilon": 0.02}, "a2": {"epsilon": 0.05}, "handicap": {"epsilon": 0.05, "rho": 0.1}}
 MOST_LABELS = 300  # of a run, after which it has shown what a label takes
 
 

@@ -152,12 +152,7 @@ def run(path: Path, candidates: int) -> int:
     return asked
 
 
-WAYS: dict[str, Callable[[Path, int], Any]] = {
-    "bare": bare,
-    "packed": packed,
-    "integers": integers,
-    "run": run,
-}
+WAYS: dict[str, Callable[[Path, int], Any]] = {"bare": bare, "packed": packed, "integers": integers, "run": run}
 
 
 def child(way: str, path: Path, items: int, candidates: int) -> None:

@@ -147,10 +147,7 @@ def _line(end: str, alone: dict[str, Any], three: dict[str, Any]) -> list[str]:
     told = [
         cell
         for each in (alone, three)
-        for cell in (
-            f"{each['median']:.3f} ({each['within_90']:.3f})",
-            share(each["at_most_epsilon"], each["runs"]),
-        )
+        for cell in (f"{each['median']:.3f} ({each['within_90']:.3f})", share(each["at_most_epsilon"], each["runs"]))
     ]
     return [
         end,

@@ -39,20 +39,26 @@ def alarm(request):
 
 
 def pytest_terminal_summary(terminalreporter):
-    lines, spent = [], 0.0
+    powers, spent = [], 0.0
     for reports in terminalreporter.stats.values():
         for report in reports:
             if getattr(report, "when", None) == "call":
                 found = dict(report.user_properties)
                 spent += found.get("alarm", 0.0)
                 if "power" in found:
-                    lines.append(f"  {report.nodeid.split('::')[-1]}: {found['power']}")
+                    powers.append(f"  {report.nodeid.split('::')[-1]}: {found['power']}")
     if spent:
         terminalreporter.write_sep("-", "statistical tests")
-        for line in sorted(lines):
+        for line in sorted(powers):
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"  probability of a false alarm among them, at most: {spent:.0e}")
     _show_faults(terminalreporter)
+    from support.skips import lines
+
+    skipped = [str(each.longrepr[2]).removeprefix("Skipped: ") for each in terminalreporter.stats.get("skipped", ())]
+    if left := lines(skipped, terminalreporter.config.option.markexpr):
+        terminalreporter.write_sep("-", "what did not run, and what would run it")
+        terminalreporter.write_line("\n".join(left))
 
 
 # ---- the fault suite: one table of counts ----

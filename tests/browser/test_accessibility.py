@@ -141,14 +141,26 @@ def site(tmp_path, monkeypatch):
     (tmp_path / "media" / "a sound.wav").write_bytes(wav())
     with contextlib.ExitStack() as stack:
 
-        def new(labels=("no", "yes"), shown=None, *, title="Title", votes=1, learner=None, token=None, closed=False):
+        def new(
+            labels=("no", "yes"),
+            shown=None,
+            *,
+            title="Title",
+            votes=1,
+            learner=None,
+            token=None,
+            closed=False,
+            loss=None,
+        ):
             items, shown = 60, shown or {"text": "some text"}
             said = {"schema": "replical.protocol/1", "seed": "page", "labels": {"values": list(labels)}}
-            said["class"] = {"kind": "table", "candidates": [{"name": name} for name in ("a", "b", "c")]}
+            names = ("a", "b") if loss == {"loss": "duel"} else ("a", "b", "c")
+            said["class"] = {"kind": "table", "candidates": [{"name": name} for name in names]}
+            said["labels"] = loss or said["labels"]
             said["learner"] = {"name": "handicap", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3}
             said["learner"] |= learner or {}
             made = Protocol.of(said)
-            codes = np.random.default_rng(0).integers(len(labels), size=(items, 3))
+            codes = np.random.default_rng(0).integers(len(labels), size=(items, len(names)))
             table = {"id": [f"i{n}" for n in range(items)]}
             for h, column in enumerate(made.recipe.columns):
                 table[column] = [labels[code] for code in codes[:, h]]
@@ -545,6 +557,57 @@ def test_labels_that_are_digits_have_their_own_keys(window, site):
     window.key("1")
     window.item(item)
     assert list(desk.session.ledger.labels.values()) == [1]
+
+
+STARS, OUTPUT = (
+    {"scores": "1-5"},
+    "return [...document.querySelectorAll('#fields .output')].map((each) => each.innerText)",
+)
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("loss", [STARS, {"loss": "duel"}], ids=["scores", "duel"])
+def test_outputs_are_judged_by_keyboard_and_by_ear(window, site, loss, dark):
+    """An item, then what is to be judged, one output at a time or two; every state is read, heard, and large enough."""
+    window.looks(width=390, height=780, scale=2, touch=True, dark=dark)
+    url, desk = site(("a clear answer", "an odd answer"), loss=loss, learner={"batch": 1})
+    item = window.start(url)
+    words, heads = (["1", "2", "tie"], ["1", "2"]) if loss != STARS else (list("12345"), ["To be scored, 5 is best"])
+    assert window.run(OUTPUT) == []
+    assert ("button", "Show what is to be judged") in window.names()
+    assert ("button", "I cannot say") in window.names()
+    window.key(words[1])  # nobody judges what they have not seen
+    time.sleep(0.3)
+    assert window.run(OUTPUT) == []
+    assert too_faint(window) == window.run(TARGETS) == []
+    window.key("Enter")
+    first = window.until(f"const found = (() => {{ {OUTPUT} }})(); return found.length > 0 && found")
+    names = window.names()
+    assert len(first) == len(heads)
+    assert {("term", head) for head in heads} | {("button", word) for word in words} <= set(names)
+    assert ("button", "I cannot say") not in names
+    assert too_faint(window) == window.run(TARGETS) == []
+    assert window.run("return document.documentElement.scrollWidth") <= 390
+    window.key("?")
+    time.sleep(0.3)
+    assert window.run(OUTPUT) == first
+    window.key(words[1])
+    if loss == STARS:
+        second = window.until(
+            f"const now = (() => {{ {OUTPUT} }})(); return now.length > 0 && now[0] !== arguments[0] && now", first[0]
+        )
+        assert window.text("#count").startswith("1 output scored")
+        window.key("u")
+        window.says("Your last answer is taken back.", more=False)
+        assert window.run(OUTPUT) == first
+        window.key(words[1])
+        window.until(f"return (() => {{ {OUTPUT} }})()[0] === arguments[0]", second[0])
+        window.key("5")
+        assert window.item(item)
+        assert desk.session.ledger.labels[item.removeprefix("Item ")] == {first[0]: "2", second[0]: "5"}
+    else:
+        assert window.item(item)
+        assert desk.session.ledger.labels[item.removeprefix("Item ")] == first[1]
 
 
 def test_a_double_click_is_one_answer(window, site):

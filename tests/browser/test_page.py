@@ -126,6 +126,63 @@ with Journal("page.db", write=False) as old, Journal("column.db") as new:
 """
 
 
+SCORED = """const item = document.querySelector('#item-id').innerText, said = document.querySelector('#fields .output');
+if (document.querySelector('#say').innerText.startsWith('All done')) return true;
+const ready = item.startsWith('Item ') && !document.querySelector('#main').classList.contains('busy');
+return ready && [item.slice(5), said ? said.innerText : null]"""
+
+
+@pytest.mark.slow
+def test_two_people_score_a_whole_run(tmp_path):
+    """Each output once, by whoever has its item; the certificate is that of a run from a column of the same scores."""
+    names, kinds = ("short", "long", "odd"), ("clear", "wordy", "off")
+    rng = np.random.default_rng(4)
+    said = [rng.choice(kinds, 400, p=p) for p in ([0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6])]
+    stars = {f"{n:03d}": dict(zip(kinds, rng.choice(list("2345"), 3).tolist(), strict=True)) for n in range(400)}
+    for each in stars.values():
+        each["off"] = "1"
+    table = {"id": list(stars), **dict(zip(names, said, strict=True))}
+    rows = zip(stars.values(), zip(*said, strict=True), strict=True)
+    table["stars"] = [json.dumps({each: given[each] for each in set(row)}) for given, row in rows]
+    pq.write_table(pa.table(table), tmp_path / "pool.parquet")
+    (tmp_path / "names.txt").write_text("\n".join(names))
+    replical(tmp_path, "init", "--candidates", "names.txt", "--set", "scores=1-5", "--epsilon", ".2", "--seed", "stars",
+             "--set", "batch=4", "--out", "p.toml")  # fmt: skip
+
+    def judge(window):
+        seen = None
+        while (shown := window.until(SCORED)) is not True:
+            item, output = shown
+            if output is None:
+                window.click("#reveal")
+            elif shown != seen:
+                window.click(f"#choices button:nth-child({stars[item][output]})")
+                seen = shown
+
+    words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "page.db", "--out", "page.json",
+             "--page", "port=0", "--truths", "0"]  # fmt: skip
+    with served(tmp_path, *words) as (server, url):
+        with browsers() as window, ThreadPoolExecutor(2) as crowd:
+            people = [window(), window(phone=True)]
+            for name, person in zip(("ann", "bob"), people, strict=True):
+                person.open(url)
+                person.type("#name", name)
+                person.click("#who button")
+            list(crowd.map(judge, people))
+        assert server.wait(30) == 0
+    done = json.loads((tmp_path / "page.json").read_text())["body"]
+    with Journal(tmp_path / "page.db", write=False) as journal:
+        said = [(event.item, *event.answer, event.annotator) for event in journal.events() if event.kind == "answer"]
+    assert len(said) == len({each[:2] for each in said}) == done["labels"]["judgements"]
+    assert {each[2] for each in said} == {"ann", "bob"}
+    assert done["certified"]
+    subprocess.run([sys.executable, "-c", COPY], cwd=tmp_path, check=True)
+    replical(tmp_path, "run", "p.toml", "--pool", "pool.parquet", "--labels", "pool.parquet:stars", "--journal", "column.db",
+             "--out", "column.json", "--truths", "0")  # fmt: skip
+    assert json.loads((tmp_path / "column.json").read_text())["body"] == done
+    replical(tmp_path, "verify", "page.json", "--pool", "pool.parquet", "--journal", "page.db")
+
+
 @pytest.fixture
 def truth(tmp_path):
     """Eight models' predictions on 400 items, a protocol that chooses among them, and the labels."""

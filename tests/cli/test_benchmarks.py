@@ -68,7 +68,7 @@ def quick(script, name, folder):
 def test_the_benchmark_of_a_card_runs_on_the_processor(script, tmp_path):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     script("gpu", "--quick", "--device", "cpu", "--json", tmp_path / "found.json")
-    assert len(rows := read(tmp_path / "found.json")["rows"]) == 10
+    assert len(rows := read(tmp_path / "found.json")["rows"]) == 7
     assert all(row["equal"] for row in rows)
 
 
@@ -182,7 +182,7 @@ def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
     labs, string = toy_labs(benchmark), SharedRandomness("toy")
     C = labs.population.C
     for c, ideal in (([0, 0.039, 0], 1), ([0, 0.041, 0], 0), ([0, 0, 0], 1)):
-        made = plan("handicap", C, pool="finite", handicaps=Handicaps.given(C, c), **benchmark.NUMBERS)
+        made = plan("handicap", C, pool="finite", handicaps=Handicaps.of(C, c), **benchmark.NUMBERS)
         assert labs.ideal(made, string) == ideal
     runs = labs(0)
     certified = [run for run in runs if run.method == "handicap" and run.certified]
@@ -344,6 +344,23 @@ def test_the_table_of_tolerances_is_the_recorded_one(module):
     assert shown == f"\n{benchmark.table(found['tolerance'])}\n"
 
 
+def test_what_a_board_says_is_compared_with_the_truth(script, module, tmp_path):
+    """The quick form; and the page holds the recorded table, in which every statement holds as often as it has to."""
+    pytest.importorskip("sklearn")
+    script("board", "--draws", "2", "--items", "600", "--out", tmp_path)
+    benchmark, found = module("board"), read(BENCHMARKS / "history" / "board" / "0001.json")
+    assert [list(each) for each in (read(tmp_path / "board.json")["worlds"], found["worlds"])] == [
+        ["spread", "crowded", "ties"]
+    ] * 2
+    shown = benchmark.PAGE.read_text(encoding="utf-8").split(benchmark.MARKS[0])[1].split(benchmark.MARKS[1])[0]
+    assert shown == f"\n{benchmark.table(found['worlds'])}\n"
+    for figures in found["worlds"].values():
+        assert (
+            min(figures[each] for each in ("best in the set", "low holds, worst model", "high holds, worst model"))
+            > 0.95
+        )
+
+
 def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_path):
     """What a part holds is read, not computed again, unless the setting is another one."""
     pytest.importorskip("sklearn")
@@ -399,6 +416,25 @@ def test_the_page_of_handicaps_shows_the_last_record(module):
     table = which.table(which.recorded())
     assert table in (ROOT / "docs" / "explanation" / "which-learner.md").read_text("utf-8")
     assert table.count("\n") == 28
+
+
+def test_pages_show_the_last_record_of_losses(module):
+    pytest.importorskip("sklearn")
+    losses = module("losses")
+    pages = [
+        (ROOT / "docs/how-to" / name).read_text("utf-8") for name in ("compare-outputs.md", "publish-a-protocol.md")
+    ]
+    for table, page in zip(losses.tables(losses.recorded()), pages, strict=True):
+        assert table in page
+
+
+@pytest.mark.slow
+def test_losses_and_groups_are_measured(script, tmp_path):
+    pytest.importorskip("sklearn")
+    script("losses", "--quick", "--out", tmp_path)
+    found = read(tmp_path / "losses.json")
+    assert not sum(each["wrong_certificates"] + each["certified_and_different"] for each in found["sets"])
+    assert all(each["certified"] == each["right"] for each in found["groups"][:2])
 
 
 def test_labels_to_reach_a_target_are_those_after_which_it_stays(module):

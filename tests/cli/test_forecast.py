@@ -3,16 +3,19 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from replical import Protocol, Session, read_pool
+from replical import Protocol, Session, read_pool, run
 from replical.cli import main
 from replical.cli.forecasts import FIRST, Outlook, rate
 from replical.core.text import two_figures
+from replical.lab.certificate import file
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk
+from support.certificates import resealed
 
 NAMES = [f"m{number}" for number in range(8)]
 
@@ -22,8 +25,8 @@ def write(path, items=400, seed=3):
     generator = np.random.default_rng(seed)
     truth, hard = generator.integers(2, size=items), generator.random(items)
     wrong = generator.random((items, 8)) < np.linspace(0.1, 0.5, 8) * hard[:, None]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
+    with path.open("w", newline="") as out:
+        writer = csv.writer(out)
         writer.writerow(["id", *NAMES, "truth"])
         writer.writerows([f"i{i}", *(truth[i] ^ wrong[i]).tolist(), truth[i]] for i in range(items))
     return dict(zip([f"i{i}" for i in range(items)], truth.tolist(), strict=True))
@@ -93,13 +96,10 @@ def test_a_pool_of_ten_items_has_no_forecast_and_the_rest_is_told(folder, capsys
     [
         (["plan", "p.toml", "--pool", "pool.csv", "--truths", "0"], "--truths must be at least 1, got 0"),
         (["plan", "p.toml", "--pool", "few.csv"], "few.csv has no column 'm7'"),
-        (
-            ["paper", "bill", "--class", "thresholds:9", "--epsilon", ".1", "--learner", "guess"],
-            "unknown learner 'guess'",
-        ),
+        (["paper", "bill", "--class", "thresholds:9", "--epsilon", ".1", "--learner", "guess"], "unknown learner 'guess'"),
         ([*RUN, "--labels", "pool.csv:truth", "--truths", "-1"], "--truths must be 0 or more, got -1"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence(words, sentence, folder, capsys):
     lines = (folder / "pool.csv").read_text().replace("m7", "m9").splitlines()
     (folder / "few.csv").write_text("\n".join(lines))
@@ -213,6 +213,31 @@ def test_the_tolerance_is_told_to_the_end_of_a_budget_at_the_terminal_and_at_the
     else:
         assert any(words.endswith("; m7, the first of the public order, is clearly behind") for words in said), said
         assert shown[-2] is None
+
+
+def test_of_a_first_nothing_is_proven_by_items_that_nobody_can_label(folder, capsys):
+    """Though they count as items on which it does no worse; nor by several labs, one of which has hardly any labels."""
+    content = (folder / "p.toml").read_text()
+    (folder / "p.toml").write_text(content + f"[handicap]\nfrom = 'order'\norder = {json.dumps(NAMES)}\n")
+    truth, other, heard = write(folder / "pool.csv"), write(folder / "other.csv", seed=4), []
+    done = run("p.toml", "pool.csv", lambda item: None, "a.db", out="a.json")
+    proof = done.certificate["body"]["proof"]
+    assert (proof["asked"], proof["skipped"] > 20, proof["tolerance"]) == (0, True, 1.0)
+    assert run("p.toml", "other.csv", other.get, "b.db", out="b.json").result.proof.tolerance < 1
+    assert main(["verify", "a.json", "--pool", "pool.csv", "--journal", "a.db"]) == 0
+    assert main(["compare", "a.json", "b.json"]) in (0, 4)
+    assert "By the counts of all labs" not in capsys.readouterr().out
+    proof["tolerance"] = 0.2
+    file.write(resealed(done.certificate), Path("forged.json"))
+    assert main(["verify", "forged.json"]) == 1
+    assert "tolerance follows from the counts" in capsys.readouterr().out
+    with Journal(folder / "c.db") as journal:  # nor while people label
+        session = session_of(folder, journal)
+        desk = Desk(session, outlook=Outlook(session, heard.append, expected=40.0))
+        for number, item in enumerate(iter(lambda: desk.next("ann"), None)):
+            desk.skip("ann", item) if number % 3 else desk.answer("ann", item, truth[item])
+    assert len(heard) >= 1
+    assert not any("proven so far" in words for words in heard)
 
 
 @pytest.mark.parametrize(("names", "words"), [(NAMES, "It errs at most"), (NAMES[::-1], "is clearly behind")])

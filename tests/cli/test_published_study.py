@@ -66,7 +66,7 @@ def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path, monkey
     assert told["refused"] == 0
     assert not [row for row in rows if row["replicable"] and row["disagreement_low"] > row["rho"]]
     names = {path.stem for path in (tmp_path / "out" / "figures").glob("*.svg")}
-    assert {"headline", "labels-epsilon", "labels-rho"} <= names
+    assert {"labels-epsilon", "labels-rho"} <= names
     assert "<script" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     committed = {row["cell"]: row for row in pq.read_table(PUBLISHED).to_pylist()}
     shared = [row for row in rows if row["cell"] in committed]
@@ -84,13 +84,6 @@ def test_published_figures_follow_the_readers_setting():
     assert len(figures) > 15
     for path in figures:
         assert "prefers-color-scheme: dark" in path.read_text(encoding="utf-8"), path.name
-
-
-def test_the_headline_is_the_first_picture_of_the_page():
-    page = (PUBLISHED.parents[1] / "cost-of-replicability.md").read_text(encoding="utf-8")
-    assert re.search(r"!\[[^\]]*\]\(([^)]*)\)", page)[1] == "study/headline.svg"
-    report = (PUBLISHED.parent / "report.html").read_text(encoding="utf-8")
-    assert report.index("<figure ") == report.index('<figure id="figure-headline"')
 
 
 def test_no_figure_of_the_page_is_missing_and_none_is_left_over():

@@ -20,7 +20,7 @@ def test_the_command_line_says_so_with_exit_code_1(file, capsys):
         assert (told["schema"], told["valid"], told["level"]) == ("replical.verify/1", False, "self")
         assert not all(check["ok"] for check in told["checks"])
     assert main(["verify", str(file)]) == 0
-    assert "Valid, as far as the file alone can show: " in capsys.readouterr().out
+    assert "Valid, as far as the file alone can show; what its labels prove is claimed: " in capsys.readouterr().out
 
 
 def test_verify_writes_the_page_of_a_valid_certificate_only(file, tmp_path, capsys):

@@ -33,6 +33,25 @@ def test_the_version_is_one():
     assert f"\n## {replical.__version__} (" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_the_conda_package_is_the_same_core():
+    text = (ROOT / "conda" / "recipe.yaml").read_text("utf-8")
+    assert re.search(r"^  version: (.+)$", text, re.MULTILINE)[1] == replical.__version__
+    run = [
+        f"python {PROJECT['requires-python']}",
+        *(re.sub("(?=>)", " ", each.lower()) for each in PROJECT["dependencies"]),
+    ]
+    assert re.findall(r"^    - (\S+ >=\S+)$", text, re.MULTILINE) == run
+
+
+def test_actions_are_pinned_by_commit():
+    """A tag can be moved to other code; what publishes alone may ask the index for its trust."""
+    for file in (ROOT / ".github/workflows").glob("*.yml"):
+        for used in re.findall(r"uses: (.+)", file.read_text("utf-8")):
+            assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), (file.name, used)
+    jobs = (ROOT / ".github/workflows/publish.yml").read_text("utf-8").split("\n  publish:\n")
+    assert [part.count("id-token: write") for part in jobs] == [0, 1]
+
+
 def test_authors_are_those_of_the_citation():
     cited = (ROOT / "CITATION.cff").read_text("utf-8").split("preferred-citation")[0]
     assert re.findall(r"^  - name: (.+)$", cited, re.MULTILINE) == [each["name"] for each in PROJECT["authors"]]
@@ -53,10 +72,11 @@ def test_data_of_others_are_named_with_their_licence():
     assert {"LICENSE", "NOTICE", "LICENSES/*.txt"} == set(PROJECT["license-files"])
 
 
-def test_tested_versions_of_python_are_those_that_are_named():
+def test_every_version_of_python_that_is_named_is_tested():
+    """One more is tested, and named once its tests have passed."""
     tested = re.search(r"python: \[(.+)\]", (ROOT / ".github/workflows/test.yml").read_text("utf-8"))[1]
     named = [each.split(" :: ")[-1] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)]
-    assert re.findall(r"[\d.]+", tested) == named
+    assert re.findall(r"[\d.]+", tested)[: len(named)] == named
     assert PROJECT["requires-python"] == f">={named[0]}"
 
 

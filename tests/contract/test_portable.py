@@ -24,6 +24,7 @@ for module, names in ((os, "sysconf sched_getaffinity register_at_fork getuid fo
             delattr(module, name)
 sys.modules["msvcrt"] = types.SimpleNamespace(LK_NBLCK=2, locking=lambda *words: None)
 """
+AUDIT = "paper audit --class thresholds:9 --learner erm --epsilon .2 --pool-size 99 --pairs 2 --seed s".split()  # noqa: SIM905
 FEWER = "from replical.cli import demo, main\ndemo.ITEMS = 2000\n"
 
 
@@ -55,6 +56,7 @@ def test_from_two_labs_tables_to_a_proof_with_the_core_alone(tmp_path, before):
         (["lab", "keys", "new", "--out", "north.pem"], "sign"),
         (["run", "protocol.toml", "--pool", "a.csv", "--ask", "page", "--journal", "a.db", "--out", "a.json"], "lab"),
         (["paper", "study", str(ROOT / "studies" / "many-labs.toml"), "--quick", "--out", "study"], "lab"),
+        ([*AUDIT, "--cluster", "local:1"], "study"),
     ],
 )
 def test_a_command_that_needs_an_extra_says_which_in_one_sentence(tmp_path, words, extra):

@@ -119,10 +119,7 @@ def results():
         "handicap noiseless": (clean, {"nu": 0}),
         "handicap weights": (clean, {"nu": 0, "prior": Prior.weights(C, 1 + np.arange(300) % 7)}),
         "boosted-replicable-erm heavy-hitters": (noisy, {**nu, **few, "k_final": 60}),
-        "boosted-replica2 heavy-hitters": (
-            noisy,
-            {**nu, **few, **small, "name": "paper"},
-        ),
+        "boosted-replica2 heavy-hitters": (noisy, {**nu, **few, **small, "name": "paper"}),
     }
     written = {}
     for name, (labels, sizes) in runs.items():
@@ -146,13 +143,9 @@ def results():
 
 
 GOLDEN = {
-    "randomness": randomness,
-    "derived": derived,
-    "fingerprints": fingerprints,
-    "plans": plans,
-    "halfspaces": halfspaces,
-    "results": results,
-}
+    "randomness": randomness, "derived": derived, "fingerprints": fingerprints, "plans": plans,
+    "halfspaces": halfspaces, "results": results,
+}  # fmt: skip
 
 if __name__ == "__main__":
     for name, make in GOLDEN.items():

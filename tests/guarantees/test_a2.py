@@ -72,8 +72,7 @@ class AfterTheLabel(A2):
 
 @pytest.mark.claim("a2")
 @pytest.mark.parametrize(
-    ("name", "runs", "labels"),
-    [("a2", 2000, 50), pytest.param("a2", 2000, 250, marks=pytest.mark.slow)],
+    ("name", "runs", "labels"), [("a2", 2000, 50), pytest.param("a2", 2000, 250, marks=pytest.mark.slow)]
 )
 def test_the_best_is_kept(name, runs, labels, alarm, request, record_property):
     learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=labels))

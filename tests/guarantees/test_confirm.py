@@ -103,11 +103,7 @@ class ByEstimate(Wagers):
 @pytest.mark.mutant
 @pytest.mark.parametrize(
     ("mutant", "world"),
-    [
-        (Seeing, "at the margin, twenty tied rivals"),
-        (NoZeros, "at the margin"),
-        (ByEstimate, "just above the margin"),
-    ],
+    [(Seeing, "at the margin, twenty tied rivals"), (NoZeros, "at the margin"), (ByEstimate, "just above the margin")],
 )
 def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_property, monkeypatch):
     monkeypatch.setattr(learners_confirm, "Wagers", mutant)

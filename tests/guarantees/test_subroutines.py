@@ -6,10 +6,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from replical import (
-    PrivateRandomness,
-    SharedRandomness,
-)
+from replical import PrivateRandomness, SharedRandomness
 from replical.bounds.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
 from replical.worlds.labs import pair_string
 from support.pairs import strings

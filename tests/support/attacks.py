@@ -5,6 +5,8 @@ ATTACKS = {
     "half a copied pool with items of its own, as another lab's": 20,
     "labs with items of their own that both number from 1, accused of sharing": 20,
     "a file of hashed items with a hash changed, taken out or put in": 30,
+    "an opened label, item, place, salt or path changed": 100,
+    "a drawn label that is not opened": 50,
 }
 
 

@@ -4,15 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from replical import (
-    Population,
-    PredictionTable,
-    Prior,
-    PrivateRandomness,
-    SharedRandomness,
-    Thresholds,
-    plan,
-)
+from replical import Population, PredictionTable, Prior, PrivateRandomness, SharedRandomness, Thresholds, plan
 
 TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
 

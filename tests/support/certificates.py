@@ -4,10 +4,7 @@ import html.parser
 
 from replical.core.canonical import fingerprint
 from replical.errors import BadCertificate
-from replical.lab.certificate.file import (
-    read,
-    seal,
-)
+from replical.lab.certificate.file import read, seal
 from replical.lab.certificate.verify import verify
 
 

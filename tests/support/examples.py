@@ -59,6 +59,7 @@ def _runs(folder):
     """Two labs for each of two protocols, what they publish, and one that confirms an answer."""
     from replical import Session
     from replical.lab.certificate.file import certify, text_of
+    from replical.lab.certificate.opening import open_entries
     from replical.lab.certificate.overlap import items_file
     from replical.lab.confirmation import confirming
     from replical.lab.journal.journal import Journal
@@ -73,6 +74,8 @@ def _runs(folder):
             (folder / f"certificate-{name}.json").write_text(text_of(run.certificate))
             (folder / f"protocol-{name}.toml").write_text(run.protocol.toml())
             if name in "ab":
+                opened = open_entries(run.certificate, run.session, [], ("4f1c", 3))
+                (folder / f"opening-{name}.json").write_text(text_of(opened))
                 (folder / f"hashed-{name}.json").write_text(text_of(items_file(run.lab, bytes(32))))
                 run.session.ledger.lab = f"lab {name}"
                 (folder / f"vote-{name}.json").write_text(text_of(vote_of(run.session)))
@@ -143,8 +146,6 @@ def _protocols(folder):
         said[made] = content(handicap={"from": "order"} | section)
     for name, each in said.items():
         (folder / f"protocol-{name}.toml").write_text(Protocol.of(each).toml())
-    listed = content() | {"class": {"kind": "table", "file": "listed.csv"}}
-    (folder / "protocol-file.toml").write_text(Protocol(listed).toml())
 
 
 def _studies(folder):

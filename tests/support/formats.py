@@ -4,7 +4,6 @@ A reader returns whether it accepted the file; it refuses with an own error, or 
 """
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -80,20 +79,16 @@ def read_table(path, folder):
 
 
 def read_protocol(path, folder):
-    """As a lab reads it that was sent one, with the list of candidates beside it."""
-    shutil.copy(folder / "listed.csv", path.with_name("listed.csv"))
+    """As a lab reads it that was sent one."""
     return command("plan", path)
 
 
 def read_candidates(path, folder):
-    """The list of candidates beside a protocol, in TOML or on the command line."""
-    beside = path.with_name("beside.toml")
-    beside.write_text((folder / "protocol-file.toml").read_text().replace("listed.csv", path.name))
+    """A list of candidates on the command line."""
     new = ("init", "--out", path.with_name("new.toml"), "--label-values", "no,yes", "--seed", "a text")
     sizes = ("--epsilon", "0.2", "--delta", "0.1", "--rho", "0.2")
-    listed = command(*new, *sizes, "--candidates", path)
     path.with_name("new.toml").unlink(missing_ok=True)
-    return command("plan", beside) and listed
+    return command(*new, *sizes, "--candidates", path)
 
 
 def read_study(path, folder):
@@ -164,6 +159,11 @@ def read_hashed_items(path, folder):
     from replical.lab.certificate.overlap import overlap, read_items
 
     return accepted(lambda: overlap(read_items(path), read_items(folder / "hashed-b.json")))
+
+
+def read_opened(path, folder):
+    """Beside the certificate whose labels it shows."""
+    return command("verify", folder / f"certificate-{_lab(path)[0]}.json", "--opening", path)
 
 
 def read_vote(path, folder):
@@ -271,6 +271,7 @@ FORMATS = {
     "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
     "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
     "hashed items": Format(kind="json", pattern="hashed-*.json", read=read_hashed_items),
+    "opening": Format(kind="json", pattern="opening-*.json", read=read_opened),
     "vote": Format(kind="json", pattern="vote-*.json", read=read_vote),
     "budget": Format(kind="toml", pattern="budget-*.toml", read=read_budget),
     "journal": Format(kind="bytes", pattern="journal-*.db", read=read_journal),

@@ -80,14 +80,8 @@ KINDS = {
         1000,
         {"learner": "handicap", "max_labels": 3, "epsilon": 0.1, "handicap": SHORTLIST},
     ),
-    "handicap measured certified": (
-        1000,
-        {"learner": "handicap", "max_labels": 400, "measure": 20, "handicap": ORDER},
-    ),
-    "handicap sharpened certified": (
-        1000,
-        {"learner": "handicap", "batch": 4, "until_budget": 90, "handicap": ORDER},
-    ),
+    "handicap measured certified": (1000, {"learner": "handicap", "max_labels": 400, "measure": 20, "handicap": ORDER}),
+    "handicap sharpened certified": (1000, {"learner": "handicap", "batch": 4, "until_budget": 90, "handicap": ORDER}),
     "handicap losses certified": (
         1000,
         {

@@ -25,13 +25,7 @@ def content(*, seed="a published text", step=0.3, **learner):
     return {
         "schema": "replical.protocol/1",
         "seed": seed,
-        "class": {
-            "kind": "linear",
-            "features": list(FEATURES),
-            "range": RANGES,
-            "step": step,
-            "intercept": 1.0,
-        },
+        "class": {"kind": "linear", "features": list(FEATURES), "range": RANGES, "step": step, "intercept": 1.0},
         "labels": {"values": list(LABELS)},
         "learner": {"name": "lattice", "epsilon": 0.12, "delta": 0.05, "rho": 0.1} | learner,
     }

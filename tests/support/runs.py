@@ -2,12 +2,7 @@
 
 from itertools import count
 
-from replical import (
-    KnownLabels,
-    PrivateRandomness,
-    SharedRandomness,
-    learn,
-)
+from replical import KnownLabels, PrivateRandomness, SharedRandomness, learn
 
 
 def results(learner, world, seed):

@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from replical.core.canonical import canonical
 
 GRID = 1000  # losses are whole parts of 1/1000 where nothing coarser does
@@ -33,8 +35,8 @@ class Kind:
         The loss, from 0 to 1, of a normal output at a normal answer, with the numbers that the protocol gives.
     words
         What it is called in a sentence.
-    needs, may
-        Names of those numbers, with a value if left out.
+    needs
+        Names of those numbers.
     unit
         q, where it is not a thousand.
     """
@@ -47,6 +49,11 @@ class Kind:
 
 
 # ---- normal forms ----
+
+
+def native(value: Any) -> Any:
+    """A value of NumPy's as one of Python's, which is what the functions below read."""
+    return value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _text(value: Any) -> str:

@@ -16,7 +16,7 @@ from math import floor, lcm
 from typing import Any
 
 from replical.classes.base import Label, label_set
-from replical.classes.comparisons import GRID, KINDS, PLAIN, TIE, Kind, from_json
+from replical.classes.comparisons import GRID, KINDS, PLAIN, TIE, Kind, from_json, native
 from replical.classes.own_losses import own_kind, source_of
 from replical.core.canonical import is_digest
 from replical.core.exact import fraction
@@ -113,7 +113,7 @@ class Gold:
             If it is nothing that the loss compares.
         """
         try:
-            found = self._kind.normal(output)
+            found = self._kind.normal(native(output))
         except BadProtocol:
             raise
         except ValueError as error:
@@ -131,7 +131,7 @@ class Gold:
             If it is nothing that the loss compares.
         """
         try:
-            return self._kind.normal(answer)
+            return self._kind.normal(native(answer))
         except BadProtocol:
             raise
         except ValueError as error:
@@ -141,6 +141,11 @@ class Gold:
     def choices(self) -> tuple[str, ...]:
         """What whoever judges may say of outputs that are shown; none where answers are free."""
         return ("1", "2", TIE) if self.name == "duel" else ()
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """What stands above the outputs that are shown to whoever judges."""
+        return self.choices[:2]
 
     def judged(self, choice: str, outputs: Sequence[str]) -> Said:
         """What a `choice` says of the `outputs` that were shown, two that duel or one that is scored, as a journal keeps it.
@@ -274,6 +279,16 @@ class Scores(Gold):
     def choices(self) -> tuple[str, ...]:
         """The words of the scale."""
         return tuple(self.scale)
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """One is scored at a time; of numbers nobody could know which is best.
+
+        >>> Scores.on("1-5").heads, Scores.on("pass-fail").heads
+        (('To be scored, 5 is best',), ('To be scored',))
+        """
+        best = min(self.scale, key=self.scale.__getitem__)
+        return (f"To be scored, {best} is best" if best.isdigit() else "To be scored",)
 
     def stray(self, said: Said, outputs: Collection[str]) -> str | None:
         """Something that has a score and is none of the `outputs` of its item."""

@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Indices, Items
+from replical.classes.comparisons import native
 from replical.classes.grading import Gold
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.canonical import fingerprint
-from replical.errors import BadTable
+from replical.errors import BadProtocol, BadTable
 
 Outputs = tuple[str, ...]
 
@@ -54,6 +55,11 @@ class OutputTable(PredictionTable):
     loss
         How an output is compared with the gold answer.
 
+    Raises
+    ------
+    BadProtocol
+        If more or fewer than two duel.
+
     Examples
     --------
     >>> C = OutputTable(["a", "b", "c"], loss=Gold.of("absolute", clip=2))
@@ -63,6 +69,11 @@ class OutputTable(PredictionTable):
     """
 
     def __init__(self, candidates: Sequence[str], *, loss: Gold) -> None:
+        if loss.name == "duel" and len(candidates) != 2:
+            raise BadProtocol(
+                "a duel is between two candidates, since preferences among more may go in a circle: score outputs, e.g. "
+                'scores = "win-tie-loss" against a public reference'
+            )
         super().__init__(candidates, labels=range(max(2, len(candidates))))
         self.loss = loss
 
@@ -80,12 +91,12 @@ class OutputTable(PredictionTable):
             If an output or a column is missing, lengths are unequal, or an output is not what the loss compares.
         """
         if isinstance(X, Mapping):
-            columns = [_listed(self._column(X, name)) for name in self.candidates]
+            columns = [_as_list(self._column(X, name)) for name in self.candidates]
             if len(lengths := {len(column) for column in columns}) > 1:
                 raise BadTable(f"columns have unequal lengths: {sorted(lengths)}")
             rows: Any = zip(*columns, strict=True)
         else:
-            rows = _listed(X)
+            rows = _as_list(X)
         return cast(Items, self.number(enumerate(rows), lambda row, name: f"the output of {name!r} in row {row}"))
 
     def _column(self, X: Mapping[str, ArrayLike], name: str) -> ArrayLike:
@@ -121,7 +132,7 @@ class OutputTable(PredictionTable):
 
     def _normal(self, value: Any, known: dict[Any, str], row: Any, name: str, what: Any) -> str:
         """The normal form of an output; each is made once."""
-        value = value.item() if isinstance(value, np.generic) else value
+        value = native(value)
         key = (type(value), value) if isinstance(value, str | int | float) else None
         if key is None or key not in known:
             if value is None or value == "":
@@ -139,7 +150,7 @@ class OutputTable(PredictionTable):
         return np.array(said, dtype=object).reshape(-1, len(self)).T
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     rows = getattr(values, "values", values)  # of a frame or a series
     return list(rows() if callable(rows) else rows)
 

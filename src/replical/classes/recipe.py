@@ -66,6 +66,11 @@ class Recipe:
         """Are the columns what models say? Whoever labels is not shown them."""
         return self.predicts or self.scores
 
+    @property
+    def errs(self) -> str:
+        """What a hypothesis does that is not the best: the verb."""
+        return "errs" if self.losses is None else "loses"
+
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words, with the names of the features and in their units."""
         if self.in_words is not None:

@@ -407,10 +407,6 @@ class CutScores:
 def score_recipe(section: Section) -> Recipe:
     """From a protocol: one column a model, with the probability of the second label."""
     listed = section.content["candidates"]
-    if heavy := [candidate["name"] for candidate in listed if "weight" in candidate]:
-        raise BadProtocol(
-            f"{heavy[0]!r} has a weight, and with cuts candidates are called name@cut: write [prior] weights"
-        )
     models, cuts = tuple(candidate["name"] for candidate in listed), _cuts(section.content["cuts"], section.abstains)
     two_labels(section.labels[:-1] if section.abstains else section.labels)
     C = PredictionTable([f"{model}@{_cut_name(cut)}" for model in models for cut in cuts], labels=section.labels)

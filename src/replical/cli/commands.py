@@ -38,6 +38,7 @@ GROUPS = {
         "show": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
         "export": ("journal:export_command", "The events of a journal as CSV."),
         "backup": ("journal:backup_command", "A copy of a journal, also while it is in use."),
+        "open": ("verify:open_command", "Prove which labels some items have in a certificate."),
         "correct": ("journal:correct_command", "Record another label for an item."),
     },
     "lab": {
@@ -62,7 +63,7 @@ GROUPS = {
 # They read files that somebody else may have written.
 _READERS = {
     "init", "plan", "run", "label", "verify", "compare", "lab confirm", "lab release", "lab overlap", "paper bill",
-    "data order", "data apply", "board",
+    "journal open", "data order", "data apply", "board",
 }  # fmt: skip
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")

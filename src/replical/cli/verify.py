@@ -1,4 +1,4 @@
-"""``replical verify`` and ``replical compare``: check one certificate, or several against each other."""
+"""``replical verify``, ``compare`` and ``journal open``: check one certificate, or several; prove single labels of one."""
 
 from __future__ import annotations
 
@@ -7,23 +7,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from replical.classes.grading import loss_of
-from replical.cli.inputs import never_over
+from replical.cli.inputs import never_over, whole
 from replical.cli.output import answer, notes, prose, reading
 from replical.core.files import write_whole
 from replical.core.text import at_most, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
-from replical.lab.certificate.checks import Check, Verification
+from replical.lab.certificate.checks import Check, Verification, protocol_of
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
 from replical.lab.certificate.file import read
+from replical.lab.certificate.opening import (
+    Opened,
+    check_opening,
+    entries_of,
+    open_entries,
+    read_opening,
+    write_opening,
+)
 from replical.lab.certificate.overlap import Shared
 from replical.lab.certificate.page import page
-from replical.lab.certificate.unchecked import not_checkable
-from replical.lab.certificate.verify import verify
+from replical.lab.certificate.unchecked import LEVELS, not_checkable
+from replical.lab.certificate.verify import session_of, verify
 from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
@@ -57,6 +65,13 @@ def verify_command(
     registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    opening: Annotated[
+        Path | None, typer.Option(help="labels that the lab has opened (journal open): are they those it committed to?")
+    ] = None,
+    require: Annotated[
+        Literal["pool", "journal"] | None,
+        typer.Option(help="exit code 4 where less is given than the pool, or the journal"),
+    ] = None,
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="run the protocol's own loss, which is a program of somebody's")
     ] = False,
@@ -88,7 +103,7 @@ def verify_command(
             not_checkable("outputs, answers and losses are those of pool and journal", why=why)
         )
     elif verdict.valid and pool is not None:
-        lab = _read_pool(content, pool, id_column)
+        lab = _read_lab(content, pool, id_column)
         if journal is None:
             verdict = check(content, lab)
         else:
@@ -96,12 +111,17 @@ def verify_command(
                 verdict = check(content, lab, lab_journal)
     if registration is not None and verdict.valid:
         verdict = add_registration(verdict, content, registration)
+    opened: list[Opened] = []
+    if opening is not None and verdict.valid:
+        shown = read_opening(opening)
+        verdict = verdict.with_checks(*check_opening(shown, content))
+        opened = entries_of(shown, content) if verdict.valid else []
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
-    return _say_verdict(verdict, verbose=verbose, as_json=as_json)
+    return _say_verdict(verdict, opened, require, verbose=verbose, as_json=as_json)
 
 
-def _read_pool(certificate: Mapping[str, Any], pool: Path, id_column: str) -> LabPool:
+def _read_lab(certificate: Mapping[str, Any], pool: Path, id_column: str) -> LabPool:
     """A lab's items, as the protocol of its certificate sees them."""
     with reading(pool) as update:
         recipe = Protocol.of(certificate["body"]["protocol"]).recipe
@@ -114,18 +134,33 @@ def _own_loss(content: Mapping[str, Any]) -> str | None:
     return None if loss is None or loss.source is None else loss.name
 
 
-def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
+def _say_verdict(
+    verdict: Verification, opened: Sequence[Opened] = (), require: str | None = None, *, verbose: bool, as_json: bool
+) -> int:
+    enough = require is None or LEVELS.index(verdict.level) >= LEVELS.index(require)
+    code = NO if not verdict.valid else 0 if enough else UNDECIDED
     if as_json:
+        told = {
+            "schema": "replical.verify/1",
+            "valid": verdict.valid,
+            "level": verdict.level,
+            "claimed": verdict.claimed,
+        }
         checks = [check.to_json() for check in verdict.checks]
-        answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
-        return 0 if verdict.valid else NO
+        answer(told | {"checks": checks, "opened": [each._asdict() for each in opened]})
+        return code
+    for each in opened if verdict.valid else ():
+        prose.say(f"{each.item}: {'skipped' if each.label is None else each.label}")
     for check in verdict.checks if verbose else verdict.failed:
         prose.say(_MARKS[check.status] + _check_words(check))
     checked, unchecked = len(verdict.checked), len(verdict.unchecked)
     listed = "" if verbose else " (-v lists them)"  # what is wrong is always listed
     if verdict.valid:
-        shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
+        claimed = "; what its labels prove is claimed" if verdict.claimed else ""
+        shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show{claimed}"
         prose.say(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.")
+        if not enough:
+            prose.say(f"Not enough: --require {require} asks for more than {_EVIDENCE[verdict.level]}.")
     elif not verdict.failed:
         prose.say(f"Not checkable: {verdict.objection.detail}.")
     else:
@@ -133,7 +168,7 @@ def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
         prose.say(
             f"Not valid: {wrong} of {count(wrong + checked, 'thing')} checked {plural(wrong, 'is', 'are')} wrong."
         )
-    return 0 if verdict.valid else NO
+    return code
 
 
 def _check_words(check: Check) -> str:
@@ -149,6 +184,36 @@ def add_registration(verdict: Verification, certificate: Mapping[str, Any], file
     except BadRegistration as error:
         return verdict.with_checks(Check(name="the file is a registration", status="failed", detail=str(error)))
     return verdict.with_checks(*check_against(certificate, registration))
+
+
+def open_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate that was made from it")],
+    items: Annotated[list[str] | None, typer.Argument(metavar="ITEM", help="ids of items to open")] = None,
+    pool: Annotated[Path, typer.Option(help="the lab's pool")] = ...,  # type: ignore[assignment]
+    out: Annotated[Path, typer.Option(help="the opening to write")] = ...,  # type: ignore[assignment]
+    beacon: Annotated[
+        str | None, typer.Option(help="a public value, drawn after the certificate was published, that draws labels")
+    ] = None,
+    draw: Annotated[int | None, typer.Option(parser=whole, help="so many labels are drawn by the beacon")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+) -> None:
+    """Prove which labels some items have in a certificate, and tell nothing of the others: verify --opening checks it."""
+    if (beacon is None) != (draw is None) or (beacon is None and not items):
+        raise BadUsage("name items to open, or give --beacon VALUE with --draw NUMBER, or all of these")
+    if draw is not None and draw < 1:
+        raise BadUsage(f"at least 1 label is drawn, got --draw {draw}")
+    never_over({"--out": out}, {"the journal": journal, "the certificate": certificate, "--pool": pool})
+    published = read(certificate)
+    lab = _read_lab(published, pool, id_column)
+    with Journal(journal, write=False) as lab_journal:
+        session = session_of(published["body"], protocol_of(published["body"]), lab, lab_journal)
+        opened = open_entries(published, session, items or (), None if draw is None else (beacon or "", draw))
+    write_opening(opened, out)
+    number, total = len(opened["entries"]), published["body"]["transcript"]["entries"]
+    prose.say(
+        f"Written: {out}, {number:,} of {total:,} entries are open. replical verify {certificate} --opening {out}"
+    )
 
 
 def compare_command(
@@ -194,7 +259,7 @@ def compare_command(
             prose.say("No item is in two of the pools, by its id.")
         prose.say(
             f"Each file was checked {'with its pool' if pools else 'by itself'}: nothing is wrong. That its labels lead to "
-            "this answer, the lab's pool and journal show: replical verify CERT --pool FILE --journal FILE."
+            "this answer is claimed; pool and journal show it: replical verify CERT --pool FILE --journal FILE."
         )
         if comparison.warning and not comparison.same_items:
             notes.say(f"Warning: {comparison.warning}")
@@ -213,7 +278,7 @@ def _read_valid(path: Path, pool: Path | None, id_column: str) -> tuple[dict[str
     certificate, lab = read(path), None
     verdict = verify(certificate)
     if pool is not None and verdict.valid:
-        lab = _read_pool(certificate, pool, id_column)
+        lab = _read_lab(certificate, pool, id_column)
         verdict = verify(certificate, lab)
     if not verdict.valid:
         wrong = verdict.objection
@@ -296,10 +361,11 @@ def _say_together(common: Common, certificates: list[dict[str, Any]]) -> None:
         own = f"Proven together: {whose} the ideal answer, except with probability {at_most(common.level)}; {own}"
     prose.say(f"{own}.")
     if common.tolerance is not None and common.tolerance < 1:
-        among = Protocol.of(certificates[0]["protocol"]).plan.among
+        protocol = Protocol.of(certificates[0]["protocol"])
+        errs, among = protocol.recipe.errs, protocol.plan.among
         prose.say(
-            f"By the counts of all labs {common.favourite}, the first of the public order, errs at most "
-            f"{at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently."
+            f"By the counts of all labs {common.favourite}, the first of the public order, {errs} at "
+            f"most {at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently."
         )
 
 

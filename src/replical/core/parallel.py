@@ -30,7 +30,7 @@ from multiprocessing.connection import wait as wait_for
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
-from replical.errors import BadUsage, MissingExtra, ReplicalError, WorkerLost
+from replical.errors import BadUsage, ReplicalError, WorkerLost, need
 
 Unit = TypeVar("Unit")
 Answer = TypeVar("Answer")
@@ -398,12 +398,9 @@ def _release(name: str) -> None:
 @contextmanager
 def cluster(address: str) -> Iterator[Workers]:
     """A Dask cluster: the address of its scheduler, or ``local:N`` for one of N processes started here."""
-    try:
-        import distributed
-        from dask.config import set as configured
-    except ImportError as error:
-        raise MissingExtra("--cluster needs Dask: install it with pip install 'replical[study]'") from error
-    dask: Any = distributed  # without types of its own
+    dask = need("distributed", "--cluster needs Dask")
+    from dask.config import set as configured
+
     with ExitStack() as stack:
         kind, _, number = address.partition(":")
         if kind == "local":

@@ -33,13 +33,12 @@ from numpy.typing import NDArray
 
 from replical.core import bits
 from replical.core.bits import Packed, blocks
-from replical.core.kernels.matrices import Columns, Indices, levels
+from replical.core.kernels.matrices import Indices
 from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Tops, Whole
 from replical.gpu import device
 from replical.gpu.device import Tensor
 
-_WORD = 40  # bytes a word takes with what is computed from it
-_SPREAD = 8 * _WORD  # and where it is spread to a byte a bit, or an int32 an octet
+_SPREAD = 320  # bytes a word takes where it is spread to a byte a bit, or an int32 an octet
 _SIDE = 20_000  # rows of a product on a card; larger ones are no faster
 _CENTRES = 2_048  # rows whose distances from everyone are given out together
 _UNIT = 32  # rows and columns of a product of bytes are whole multiples of this
@@ -54,50 +53,6 @@ _MANY = 64  # one in so many left open: then all are added up in order
 
 
 # ---- matrices ----
-
-
-def add_wrong(sums: Whole, planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
-    """How often columns do not spell the code."""
-    held, where = device.hold(planes), device.send(rows)
-    total = device.pytorch().zeros(len(sums), dtype=device.pytorch().int64, device=held.device)
-    right = device.send(codes.astype(np.int64))
-    with device.short_of_memory():
-        for block in device.blocks(len(rows), _WORD * planes.shape[2]):
-            wrong = None
-            for digit, plane in enumerate(held):
-                spelled = -((right[block] >> digit) & 1)  # all bits of a word
-                differs = _choose_rows(plane, rows[block], where[block]) ^ spelled[:, None]
-                wrong = differs if wrong is None else wrong | differs
-            total += _column_sums(wrong)
-    sums += total.cpu().numpy() << power
-
-
-def _column_sums(rows: Tensor) -> Tensor:
-    """How many rows have a 1 at each position."""
-    torch = device.pytorch()
-    sums = torch.zeros(64 * rows.shape[1], dtype=torch.int64, device=rows.device)
-    for weight, left in levels(rows, torch.cat):
-        sums += weight * device.unpack(left).sum(dim=0, dtype=torch.int64)
-    return sums
-
-
-def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> Whole:
-    """Columns that spell each code."""
-    held, where = device.hold(planes), device.send(rows)
-    words = None if len(columns.words) == planes.shape[2] else device.send(columns.words)
-    mask = device.send(columns.mask.view(np.int64))
-    counts = np.zeros((len(rows), codes), dtype=np.int64)
-    with device.short_of_memory():
-        for block in device.blocks(len(rows), (_WORD + 8 * len(planes)) * max(1, len(columns.words))):
-            parts = [_choose_rows(plane, rows[block], where[block]) for plane in held]
-            parts = parts if words is None else [part.index_select(1, words) for part in parts]
-            for code in range(1, codes):
-                spelled = mask
-                for digit, part in enumerate(parts):
-                    spelled = spelled & (part if (code >> digit) & 1 else ~part)
-                counts[block, code] = device.set_bits(spelled).sum(dim=1).cpu()
-    counts[:, 0] = len(columns.chosen) - counts.sum(axis=1)
-    return counts
 
 
 def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
@@ -119,13 +74,6 @@ def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
         torch.from_numpy(turned.view(np.int64)).copy_(made)
     device.keep(turned, made)
     return turned
-
-
-def _choose_rows(plane: Tensor, rows: Indices, where: Tensor) -> Tensor:
-    """These rows of a plane: a view where they follow each other."""
-    if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (rows[1:] > rows[:-1]).all():
-        return plane[int(rows[0]) : int(rows[-1]) + 1]
-    return plane.index_select(0, where)
 
 
 # ---- distances ----

@@ -35,6 +35,7 @@ from replical.learners.plan import Plan
 
 SCHEMA = "replical.order/1"
 _KEYS = ("schema", "made", "order", "asked", "answers")
+_SAME = "give the table that it was made from, with the same labels and losses"
 
 
 def inquiry_of(items: LabPool) -> Inquiry:
@@ -223,12 +224,9 @@ class OrderFile:
         try:
             found = section_again(said, items, table)
         except ReplicalError as error:
-            raise BadTable(f"{name} is not an order of {table}: {error}") from error
+            raise BadTable(f"{name} is not an order of {table}: {error}; {_SAME}") from error
         if (found["order"], found.get("asked", [])) != (order, said["asked"]):
-            raise BadTable(
-                f"{name} is not the order that {table} makes: give the table that it was made from, with the same labels "
-                "and losses"
-            )
+            raise BadTable(f"{name} is not the order that {table} makes: {_SAME}")
         return found
 
 

@@ -19,8 +19,8 @@ from replical.classes.grading import Answering, Gold, Said, answering, word_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
-from replical.core.canonical import canonical, digest_of, fingerprint
-from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
+from replical.core.canonical import canonical, fingerprint
+from replical.core.files import read_toml, toml_lines
 from replical.core.memory import remembered
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadProtocol
@@ -69,10 +69,10 @@ class Protocol:
         BadProtocol
             For a key or value it may not have, or lacks.
         """
-        return remembered("protocol", content, lambda: cls._checked(content))
+        return remembered("protocol", content, lambda: cls._check(content))
 
     @classmethod
-    def _checked(cls, content: Mapping[str, Any]) -> Protocol:
+    def _check(cls, content: Mapping[str, Any]) -> Protocol:
         check_shape(content)
         protocol = cls(content)
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
@@ -85,7 +85,7 @@ class Protocol:
 
     @classmethod
     def read(cls, path: Path) -> Protocol:
-        """Read the TOML file at `path`; candidates may stand in a file beside it.
+        """Read the TOML file at `path`.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Protocol:
         """
         content = read_toml(path, what="the protocol", refuse=BadProtocol)
         try:
-            return cls.of(_with_candidates(content, path.parent))
+            return cls.of(content)
         except BadProtocol as error:
             raise BadProtocol(f"{path}: {error}") from error
 
@@ -287,11 +287,6 @@ def recipe_of(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) 
             raise BadProtocol(
                 "a loss compares outputs of candidates: the class is of kind table, without cuts, where [labels] has a loss"
             )
-        if values.name == "duel" and len(section.get("candidates", ())) != 2:
-            raise BadProtocol(
-                "a duel is between two candidates, since preferences among more may go in a circle: score outputs, e.g. "
-                'scores = "win-tie-loss" against a public reference'
-            )
         return outputs.recipe(recipe(section, (0, 1), seed).columns, values)
     if not {"weights", "abstain", "price"} & set(labels):  # errors are all alike
         return recipe(section, values, seed)
@@ -311,56 +306,21 @@ def _check_many(protocol: Protocol) -> None:
         )
 
 
-def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Candidates that stand in a CSV file beside the protocol: columns name and, if given, digest and weight."""
-    section = content.get("class")
-    if not isinstance(section, dict) or "file" not in section:
-        return content
-    if "candidates" in section:
-        raise BadProtocol("give candidates or a file of them, not both")
-    path = folder / str(section["file"])
-    raw = read_bytes(path, what="the candidates", refuse=BadProtocol)
-    text = decode(raw, path, what="the candidates", refuse=BadProtocol)
-    rows = read_csv(text, path, what="the candidates", refuse=BadProtocol, strict=False).dicts()
-    digest = digest_of(raw)
-    if section.get("digest", digest) != digest:
-        raise BadProtocol(f"{path} has changed: its digest is {digest}, the protocol says {section['digest']}")
-    candidates = []
-    for row in rows:
-        candidate: dict[str, Any] = {key: value for key, value in row.items() if value}
-        if "weight" in candidate:
-            try:
-                candidate["weight"] = float(candidate["weight"])
-            except ValueError:
-                raise BadProtocol(
-                    f"{path}: the weight of {candidate.get('name')!r} is no number: {candidate['weight']!r}"
-                ) from None
-        candidates.append(candidate)
-    rest = {key: value for key, value in section.items() if key not in ("file", "digest")}
-    return content | {"class": rest | {"candidates": candidates}}
-
-
 def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
     section = prior_section(content)
     kind, C = section.get("kind"), class_recipe.C
     for key in section:
         if key not in ("kind", *_PRIORS.get(str(kind), ())):
             raise BadProtocol(f"a prior of kind {kind!r} has no key {key!r}")
-    candidates = content["class"].get("candidates", [])
     if kind in _PRIORS and kind != "uniform" and not is_listed(C):
         raise BadProtocol(
             f"a class of kind {content['class']['kind']} is no list, and a prior prefers hypotheses of a list: leave the "
             "section [prior] out"
         )
     if kind == "uniform":
-        heavy = [candidate["name"] for candidate in candidates if "weight" in candidate]
-        if heavy:
-            raise BadProtocol(f'{heavy[0]!r} has a weight, but the prior is uniform: write [prior] kind = "weights"')
         return UNIFORM
     if kind == "weights":
-        if "weights" in section:
-            return Prior.weights(C, _weights(section["weights"]))
-        return Prior.weights(C, {each["name"]: each["weight"] for each in candidates if "weight" in each})
+        return Prior.weights(C, _weights(section.get("weights")))
     if kind == "order":
         if not isinstance(section.get("order"), list):
             raise BadProtocol(

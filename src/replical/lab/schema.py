@@ -32,7 +32,7 @@ TOP = (*PLAIN, *SECTIONS)
 LEARNER = ("name", "plan", *(key for key in PARAMETERS if key != "shortlist"))  # which stands beside its order
 _LABELS = ("values", "weights", "abstain", "price")  # or loss, and what that needs
 POOL = ("group", "group_size", "group_weights", "population")
-_CANDIDATE = ("name", "digest", "weight")
+_CANDIDATE = ("name", "digest")
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
     "share": ("number", int | float),
@@ -152,8 +152,6 @@ def _check_candidates(section: Mapping[str, Any]) -> None:
         for key, value in candidate.items():
             if key not in _CANDIDATE:
                 raise BadProtocol(f"a candidate has no key {key!r}; it has {', '.join(_CANDIDATE)}")
-            if key == "weight" and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise BadProtocol(f"the weight of {candidate['name']!r} must be a number, got {value!r:.40}")
             if key == "digest" and not is_digest(value):
                 raise BadProtocol(f"the digest of {candidate['name']!r} must be written sha256:<64 hex digits>")
 

@@ -349,13 +349,7 @@ def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
         accurate=False,
         verdict=noisy_verdict(plan),
     )
-    return Result(
-        hypothesis=h,
-        unrounded=h,
-        V=V,
-        conditions=(*plan.conditions, CONTRADICTED),
-        proof=proof,
-    )
+    return Result(hypothesis=h, unrounded=h, V=V, conditions=(*plan.conditions, CONTRADICTED), proof=proof)
 
 
 def noisy_verdict(plan: LatticePlan) -> Verdict:

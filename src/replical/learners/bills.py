@@ -42,13 +42,7 @@ class Bill:
     note: str = ""
 
 
-def bills(
-    setting: Setting,
-    learner: str | None = None,
-    *,
-    pool: str = "exact",
-    noisy: bool = False,
-) -> list[Bill]:
+def bills(setting: Setting, learner: str | None = None, *, pool: str = "exact", noisy: bool = False) -> list[Bill]:
     """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
 
     Where labels may be wrong though nobody says how often (`noisy`), none are inferred.

@@ -257,9 +257,5 @@ def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, sca
         drawn = counts != 0
         items, counts = items[drawn], counts[drawn]
     return Query(
-        items=items,
-        counts=counts,
-        scanned=scanned,
-        disagreement=(V.disagreement_weight, V.total),
-        survivors=V.size,
+        items=items, counts=counts, scanned=scanned, disagreement=(V.disagreement_weight, V.total), survivors=V.size
     )

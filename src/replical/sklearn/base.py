@@ -73,13 +73,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return PrivateRandomness.simulated("sklearn", digest, state)
 
     def _run(
-        self,
-        C: HypothesisClass,
-        items: Any,
-        labels: RowCodes,
-        seed: str,
-        together: Any = None,
-        **public: Any,
+        self, C: HypothesisClass, items: Any, labels: RowCodes, seed: str, together: Any = None, **public: Any
     ) -> Result:
         """Ask for labels as the learner wants them, and for no others; `public` is what else the plan depends on.
 

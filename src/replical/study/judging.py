@@ -13,7 +13,6 @@ from replical.core.text import plural
 from replical.learners.catalogue import LEARNERS, find
 from replical.learners.parameters import OPTIONS
 from replical.study.results import Row
-from replical.worlds.audit import COUNTED
 
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")
 _SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size", "batch")
@@ -70,15 +69,6 @@ def verdict(row: Row) -> str | None:
     return BELOW if row["disagreement_low"] > row["rho"] else OPEN
 
 
-def is_unclear(row: Row) -> bool:
-    """Are the controls too few to say whether labs agree whatever they do, and so whether the cell counts?"""
-    if row["vacuous"] is None:
-        return False
-    shares = (row["own_string"], row["fewest_errors"])
-    ends = [clopper_pearson(round(share * row["controls"]), row["controls"]) for share in shares]
-    return min(low for low, _ in ends) <= 1 - COUNTED < min(high for _, high in ends)
-
-
 def lacks_pairs(row: Row) -> bool:
     """Are the pairs so few that the promise would not be confirmed if all of them agreed?"""
     return bool(1 - clopper_pearson(row["pairs"], row["pairs"])[0] > row["rho"])
@@ -90,11 +80,11 @@ def missing_proof(row: Row) -> str:
         return ""
     if has_own_sizes(row):
         return "sizes set by hand"
-    rate = _rate(str(row["noise"]))
+    rate = float(row["noise"])
     record = find(row["learner"])
     if rate != 0 and (record.setting == "realizable" or (record.infers and row["nu"] == 0)):
         return "its proof allows no noise"
-    if rate is not None and row["nu"] is not None and row["nu"] < rate:
+    if row["nu"] is not None and row["nu"] < rate:
         return "more noise than its ν"
     if row["theta"] is not None and row["theta"] < (known_theta(row["class"]) or 0):
         return "a larger Θ than it was told"
@@ -108,22 +98,6 @@ def missing_proof(row: Row) -> str:
 def has_own_sizes(row: Row) -> bool:
     """Are sizes set by hand in place of the proof's?"""
     return any(row[name] is not None for name in _BY_HAND)
-
-
-def learner_kind(row: Row) -> str:
-    """The learner, and what makes its figures others than those of the learner as it is."""
-    more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
-    more += ["sizes set by hand"] if has_own_sizes(row) else []
-    more += ["with a budget"] if row["max_labels"] is not None else []
-    return f"{row['learner']} ({', '.join(more)})" if more else str(row["learner"])
-
-
-def _rate(noise: str) -> float | None:
-    """The rate of noise that is the same everywhere; None for noise of another shape."""
-    try:
-        return float(noise)
-    except ValueError:
-        return None
 
 
 def error_chance(row: Row) -> float | None:
@@ -157,7 +131,7 @@ def cell_name(row: Row) -> str:
     parts = [f"ε {row['epsilon']:g}"]
     parts += [f"ρ {row['rho']:g}"] if row["rho"] is not None else []
     parts += [f"pool {row['pool_size']}"]
-    parts += [f"noise {row['noise']}"] if _rate(str(row["noise"])) != 0 else []
+    parts += [f"noise {row['noise']}"] if float(row["noise"]) else []
     parts += [f"plan {row['plan']}"] if row["plan"] != "tight" else []
     parts += options(row)
     return f"{row['learner']} on {row['class']} ({', '.join(parts)})"

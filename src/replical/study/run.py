@@ -16,7 +16,6 @@ from replical.core.canonical import fingerprint
 from replical.core.parallel import Workers
 from replical.errors import BadStudy
 from replical.study.pictures.curves import curves
-from replical.study.pictures.headline import headline
 from replical.study.pictures.style import Picture, style
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
@@ -59,12 +58,7 @@ class StudyRun:
 
 
 def run_study(
-    study: Study,
-    folder: Path,
-    *,
-    quick: bool,
-    workers: Workers,
-    progress: Callable[[Progress], None] = lambda _: None,
+    study: Study, folder: Path, *, quick: bool, workers: Workers, progress: Callable[[Progress], None] = lambda _: None
 ) -> StudyRun:
     """Run what is missing in the folder and write everything anew that is made from its cells."""
     arrow()
@@ -127,10 +121,10 @@ def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
 
 
 def draw(rows: list[Row], folder: Path) -> list[Picture]:
-    """Draw every picture the study has data for, the headline first; the same rows give the same bytes."""
+    """Draw every picture the study has data for; the same rows give the same bytes."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
     with style():
-        return [*headline(rows, folder), *curves(rows, folder)]
+        return curves(rows, folder)

@@ -5,10 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical import (
-    Intervals,
-    Thresholds,
-)
+from replical import Intervals, Thresholds
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
 from support import reference

@@ -76,16 +76,13 @@ def protocols(draw):
     small = {"epsilon": 0.1, "delta": draw(st.sampled_from([0.05, 1e-7])), "rho": draw(st.floats(0.01, 0.5))}
     said["learner"] = draw(st.sampled_from(LEARNERS)) | small
     own = said["learner"]["name"] == "handicap"
-    source = draw(st.sampled_from(["none", "weights", "candidates", "order", *(OURS if own else ["uniform"])]))
-    if source == "none" or (source == "candidates" and section["kind"] != "table"):
+    source = draw(st.sampled_from(["none", "weights", "order", *(OURS if own else ["uniform"])]))
+    if source == "none":
         return said
     name, kind = ("handicap", "from") if own else ("prior", "kind")
-    said[name] = {kind: "weights" if source == "candidates" else source}
+    said[name] = {kind: source}
     if source == "weights":
         said[name]["weights"] = draw(st.lists(weights, min_size=n, max_size=n))
-    elif source == "candidates":
-        for candidate in section["candidates"]:
-            candidate["weight"] = draw(weights)
     elif source == "order":
         said[name]["order"] = draw(st.permutations(range(n)))
         asked = draw(st.lists(texts, max_size=4, unique=True))

@@ -141,10 +141,7 @@ def test_a_rule_says_what_its_words_say():
 
 
 @settings(max_examples=15)
-@given(
-    steps=st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 0.9)), min_size=2, max_size=5),
-    step=st.floats(0.01, 1),
-)
+@given(steps=st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 0.9)), min_size=2, max_size=5), step=st.floats(0.01, 1))
 def test_bounds_are_rounded_outwards_and_count_cells(steps, step):
     C = Linear(len(steps), step=step, seed="axes")
     low = np.array([start for start, _ in steps])

@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical import (
-    Boosted,
-    Pool,
-    Population,
-    PrivateRandomness,
-    SharedRandomness,
-    Thresholds,
-    learn,
-    plan,
-)
+from replical import Boosted, Pool, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.errors import EmptyVersionSpace, PoolExhausted
 from replical.learners.paper.boosting import FREQUENT, Boosting
 from replical.learners.planning import learner_for

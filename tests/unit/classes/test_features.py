@@ -3,11 +3,7 @@
 import numpy as np
 import pytest
 
-from replical import (
-    Boxes,
-    HalfSpaces,
-    Stumps,
-)
+from replical import Boxes, HalfSpaces, Stumps
 from replical.classes.catalogue import parse
 from replical.errors import BadSpec, BadTable, ReplicalError
 

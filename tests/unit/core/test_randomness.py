@@ -5,10 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from replical import (
-    PrivateRandomness,
-    SharedRandomness,
-)
+from replical import PrivateRandomness, SharedRandomness
 from replical.errors import ValueOutOfRange
 
 

@@ -1,7 +1,6 @@
 """A protocol is read strictly: every unknown, missing or wrong value is named."""
 
 import copy
-import hashlib
 import tomllib
 
 import numpy as np
@@ -15,20 +14,12 @@ from support.lab import content
 from support.protocols import SECTIONS
 
 PUBLIC = {
-    "kind": "order",
-    "order": [*range(6)],
-    "public": f"sha256:{'0a' * 32}",
-    "public_items": 100,
-    "public_column": "y",
-}
+    "kind": "order", "order": [*range(6)], "public": f"sha256:{'0a' * 32}", "public_items": 100, "public_column": "y",
+}  # fmt: skip
 HANDICAPS = (
-    {"from": "order", "order": [*range(6)]},
-    {"from": "exponentials"},
-    {"from": "weights", "weights": [1] * 6},
-    {"from": "cover", "members": [0, 2]},
-    {"from": "zero"},
-    {"from": "values", "values": [0.0] * 6},
-)
+    {"from": "order", "order": [*range(6)]}, {"from": "exponentials"}, {"from": "weights", "weights": [1] * 6},
+    {"from": "cover", "members": [0, 2]}, {"from": "zero"}, {"from": "values", "values": [0.0] * 6},
+)  # fmt: skip
 COVER = {"from": "cover", "members": [0, 2], "radius": 0.5, "public": PUBLIC["public"], "public_items": 9}
 
 
@@ -56,6 +47,7 @@ def refused(said):
     [
         (content(), []),
         (content(), ["learner"]),
+        (content(), ["labels"]),
         (content(), ["class", "candidates", 1]),
         *((of_kind(kind), ["class"]) for kind in SECTIONS),
         *(
@@ -109,7 +101,7 @@ def test_an_unknown_key_is_named_wherever_it_stands(said, place):
             for each in HANDICAPS
         ),
         (content(handicap=HANDICAPS[0]), ["handicap"], "order", "order = [..]"),
-        (content(handicap=HANDICAPS[2]), ["handicap"], "weights", "no weight for 'm0'"),
+        (content(handicap=HANDICAPS[2]), ["handicap"], "weights", "weights must be numbers"),
         (content(handicap=HANDICAPS[3]), ["handicap"], "members", "a cover lists the numbers of its members"),
         (content(handicap=HANDICAPS[5]), ["handicap"], "values", "handicaps are numbers, one a hypothesis"),
         *(
@@ -169,13 +161,10 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["class", "candidates", 2], "m2", "candidate 2 needs a name, got 'm2'"),
         (["class", "candidates", 2, "name"], "", "candidate 2 needs a name"),
         (["class", "candidates", 2, "name"], "m1", "the candidate 'm1' is named twice"),
-        (["class", "candidates", 2, "weight"], "1", "the weight of 'm2' must be a number, got '1'"),
-        (["class", "candidates", 2, "weight"], True, "the weight of 'm2' must be a number, got True"),
-        (["class", "candidates", 2, "weight"], 2.0, "'m2' has a weight, but the prior is uniform"),
         (["class", "candidates", 2, "digest"], "md5:1", "the digest of 'm2' must be written sha256:<64 hex digits>"),
         (["class", "candidates", 2, "digest"], "sha256:" + 64 * "x", "the digest of 'm2' must be written sha256:<64 hex digits>"),
         (["prior"], {"kind": "flat"}, "unknown kind of prior 'flat'"),
-        (["prior"], {"kind": "weights"}, "the prior has no weight for 'm0'"),
+        (["prior"], {"kind": "weights"}, "weights must be numbers, one a hypothesis, got None"),
         (["prior"], {"kind": "weights", "weights": [1, 2]}, "a prior needs 6 weights, one a hypothesis, got 2"),
         (["prior"], {"kind": "weights", "weights": [1, 1, 1, 1, 1, 0]}, "hypothesis 5 (m5) must be a positive number, got 0"),
         (["prior"], {"kind": "order", "order": "m0"}, "lists every hypothesis once"),
@@ -270,69 +259,7 @@ def test_a_whole_number_means_the_same_with_and_without_a_point():
     assert Protocol.of(said).fingerprint == Protocol.of(other).fingerprint
 
 
-# ---- candidates in a file, priors ----
-
-
-@pytest.fixture
-def with_file(tmp_path):
-    """A protocol whose candidates stand in a CSV file beside it."""
-
-    def write(text, *, digest=None, handicap="exponentials", more=""):
-        raw = text if isinstance(text, bytes) else text.encode()
-        (tmp_path / "candidates.csv").write_bytes(raw)
-        told = "" if digest is None else f'digest = "{digest or "sha256:" + hashlib.sha256(raw).hexdigest()}"\n'
-        file = tmp_path / "protocol.toml"
-        file.write_text(
-            f'schema = "replical.protocol/1"\nseed = "s"\n[class]\nkind = "table"\nfile = "candidates.csv"\n{told}{more}'
-            f'[labels]\nvalues = ["no", "yes"]\n[handicap]\nfrom = "{handicap}"\n[learner]\nname = "handicap"\n'
-            "epsilon = 0.1\ndelta = 0.1\nrho = 0.1\n"
-        )
-        return file
-
-    return write
-
-
-def test_candidates_in_a_file_are_as_good_as_listed_ones(with_file):
-    protocol = Protocol.read(with_file("name,weight\nrés net,2\nvit,0.5\n", digest="", handicap="weights"))
-    assert protocol.recipe.columns == ("rés net", "vit")
-    assert protocol.prior.values.tolist() == [2.0, 0.5]
-    listed = Protocol.of(protocol.content)
-    assert listed.fingerprint == protocol.fingerprint
-    assert tomllib.loads(protocol.toml())["class"]["candidates"][1] == {"name": "vit", "weight": 0.5}
-
-
-def test_a_file_of_candidates_may_come_from_a_spreadsheet(with_file):
-    plain = Protocol.read(with_file("name\na\nb\n")).fingerprint
-    assert Protocol.read(with_file(b"\xef\xbb\xbfname,digest\r\na,\r\nb,\r\n")).fingerprint == plain
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("name\na\nb\n", {"digest": "sha256:" + "0" * 64}, "candidates.csv has changed: its digest is sha256:"),
-        ("name\na\nb\n", {"more": 'candidates = [{ name = "a" }]\n'}, "give candidates or a file of them, not both"),
-        ("name,weight\na,much\n", {"handicap": "weights"}, "the weight of 'a' is no number: 'much'"),
-        ("name,weight\na,1\nb,\n", {"handicap": "weights"}, "no weight for 'b'"),
-        ("name,colour\na,red\n", {}, "a candidate has no key 'colour'"),
-        ("model\na\n", {}, "candidate 0 needs a name"),
-        ("name\na\na\n", {}, "the candidate 'a' is named twice"),
-        ("", {}, "lists its candidates"),
-        ('name\n"a\n', {}, "cannot read the candidates"),
-        (b"name\n\xff\n", {}, "cannot read the candidates"),
-        ("name\na,b\n", {}, "2 values where the header names 1"),
-    ],
-)
-def test_what_is_wrong_with_a_file_of_candidates_is_named(with_file, text, options, message):
-    with pytest.raises(ReplicalError, match=r".") as caught:
-        Protocol.read(with_file(text, **options))
-    assert message in str(caught.value)
-
-
-def test_a_missing_file_of_candidates_is_named(with_file):
-    file = with_file("name\na\n")
-    (file.parent / "candidates.csv").unlink()
-    with pytest.raises(BadProtocol, match=r"protocol.toml: cannot read the candidates .*candidates.csv"):
-        Protocol.read(file)
+# ---- files and priors ----
 
 
 def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
@@ -383,10 +310,6 @@ def test_priors_reach_the_plan():
     assert listed.plan.prior.first(listed.shared, "order", indices=everyone) == 2
     assert ours.plan.source == "weights"
     assert ours.plan.terms(ours.shared)[1].argmin() == 2
-    for told in preferring({"kind": "weights"}):
-        for candidate, weight in zip(told["class"]["candidates"], heavy, strict=True):
-            candidate["weight"] = weight
-        assert Protocol.of(told).plan.prior.fingerprint == listed.plan.prior.fingerprint
     cuts = of_kind("thresholds", learner="cal") | {"prior": {"kind": "weights", "weights": [1, 5, 1]}}
     assert Protocol.of(cuts).plan.prior.masses(3).tolist() == pytest.approx([1 / 7, 5 / 7, 1 / 7])
 
@@ -426,13 +349,6 @@ def test_more_cuts_than_anybody_lists():
     section = {"kind": "stumps", "features": ["x"], "range": [[0, 1]], "bins": 10**12}
     with pytest.raises(ReplicalError, match="cuts"):
         recipe(section, TEXTS, "s")
-
-
-def test_an_unknown_key_beside_the_labels_is_named():
-    said = content()
-    said["labels"]["colour"] = "blue"
-    with pytest.raises(BadProtocol, match="'colour'"):
-        Protocol.of(said)
 
 
 @pytest.mark.parametrize("weights", [["1", "1", "1", "1", "1", "1"], [True] * 6, "111111"])

@@ -97,10 +97,7 @@ def measured(learner, noise):
 
 
 @pytest.mark.claim("bills")
-@pytest.mark.parametrize(
-    ("noise", "learner"),
-    [(0.0, "a2"), (0.05, "a2"), (0.2, "a2")],
-)
+@pytest.mark.parametrize(("noise", "learner"), [(0.0, "a2"), (0.05, "a2"), (0.2, "a2")])
 def test_estimates_are_near_what_is_measured(noise, learner):
     """Not promised for every class: on thresholds with random flips they are above the mean, by less than a factor of 4."""
     (bill,) = bills(Setting(n=1000, epsilon=0.05, delta=0.05, rho=0.1, theta=2, nu=noise), learner)

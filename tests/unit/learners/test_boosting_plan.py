@@ -4,10 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from replical import (
-    Thresholds,
-    plan,
-)
+from replical import Thresholds, plan
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.plan import Setting
 

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from replical import (
-    CAL,
-    KnownLabels,
-    Pool,
-    Population,
-    PrivateRandomness,
-    SharedRandomness,
-    Thresholds,
-    learn,
-    plan,
-)
+from replical import CAL, KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.errors import BadLabel, PoolExhausted, ReplicalError
 from replical.pools.query import Answers
 from support.worlds import random_table

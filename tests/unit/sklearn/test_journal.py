@@ -58,6 +58,30 @@ def test_an_interrupted_fit_loses_nothing(given, tmp_path, caplog):
     assert selector.fit(more, truth(more)).n_labels_ == first[1]
 
 
+def test_an_interrupted_question_about_public_rows_loses_nothing(given, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    rows, calls = GENERATOR.normal(size=(900, 2)), []
+
+    def ask_public(row):
+        if len(calls) == 4 and calls[-1] is not None:
+            calls.append(None)
+            raise KeyboardInterrupt
+        calls.append(row)
+        return None if len(calls) == 2 else truth(rows[row : row + 1])[0]
+
+    asks = given | {"public": rows, "ask_public": ask_public}
+    selector = ReplicableSelector(**asks, journal=tmp_path / "a.db")
+    with pytest.raises(KeyboardInterrupt):
+        selector.fit(X, truth(X))
+    told = selector.fit(X, truth(X)).public_asked_
+    assert list(told) == [row for row in calls if row is not None]  # each once
+    assert list(told.values()).count(None) == 1
+    plain = ReplicableSelector(**asks | {"ask_public": told.__getitem__}).fit(X, truth(X))
+    assert (plain.public_asked_, plain.best_name_) == (told, selector.best_name_)
+    with pytest.raises(BadJournal, match="the pool has changed since"):
+        ReplicableSelector(**asks | {"public": rows[:800]}, journal=tmp_path / "a.db").fit(X, truth(X))
+
+
 @pytest.mark.parametrize("change", [{"epsilon": 0.2}, {"seed": "other"}, {"public": None}, {"labs": 3}])
 def test_a_journal_belongs_to_one_fit(given, tmp_path, change):
     pytest.importorskip("sqlalchemy")

@@ -6,14 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from replical.learners.catalogue import of_lists
-from replical.study.pictures.style import (
-    colour,
-    fill_style,
-    follow_scheme,
-    new_figure,
-    save,
-    style,
-)
+from replical.study.pictures.style import colour, fill_style, follow_scheme, new_figure, save, style
 from support.studies import study_row
 
 LEARNERS = [record.id for record in of_lists()]  # of those that choose from a list

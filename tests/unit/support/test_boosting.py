@@ -14,16 +14,7 @@ C = Thresholds(9)
 
 def test_counted_at_once_or_one_by_one():
     """The answers are those of the library's own runs on the same data sets; nobody is asked."""
-    made = plan(
-        "boosted-replicable-erm",
-        C,
-        epsilon=0.2,
-        delta=0.1,
-        rho=0.1,
-        nu=0.0,
-        strings=4,
-        runs=300,
-    )
+    made = plan("boosted-replicable-erm", C, epsilon=0.2, delta=0.1, rho=0.1, nu=0.0, strings=4, runs=300)
     base = Tosses(made.base, ((0.4, 4), (0.2, 5), (0.4, 8)))
     found = []
     for number in range(20):

@@ -19,16 +19,8 @@ from replical.classes.table import check_room
 from replical.classes.thresholds import Thresholds
 from replical.core import bits, memory
 from replical.core.bits import Packed, blocks
-from replical.core.kernels.matrices import (
-    Columns,
-    Nearest,
-    add_wrong,
-    blank_memory,
-    disagreement,
-    gather,
-    tallies,
-    transpose,
-)
+from replical.core.kernels import matrices
+from replical.core.kernels.matrices import blank_memory, disagreement, transpose
 
 _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
@@ -69,7 +61,7 @@ class PackedPredictions:
 
     def part(self, alive: Indices, within: Indices) -> PackedPredictions:
         """The predictions of `alive` on `within` by themselves, both numbered anew."""
-        return self.of(gather(self._planes, within, alive), len(alive), self._labels)
+        return self.of(matrices.gather(self._planes, within, alive), len(alive), self._labels)
 
     @property
     def size(self) -> int:
@@ -108,11 +100,11 @@ class PackedPredictions:
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some binary digit takes both values among the survivors."""
-        return disagreement(self._planes, within, Columns(alive, self._size), seen)
+        return disagreement(self._planes, within, matrices.Columns(alive, self._size), seen)
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """Survivors behind each label: bits set in all digits of its code."""
-        return tallies(self._planes, within, Columns(alive, self._size), self._labels)
+        return matrices.tallies(self._planes, within, matrices.Columns(alive, self._size), self._labels)
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """Labels contradicted: added up bit by bit where every label came back a few times, else as a product."""
@@ -132,13 +124,13 @@ class PackedPredictions:
 
     def _few_errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """A label that came back so many times is added once for each binary digit of its count."""
-        columns, planes = Columns(alive, self._size), self._planes
+        columns, planes = matrices.Columns(alive, self._size), self._planes
         if columns.scattered:
             planes, items = planes[:, items[:, None], columns.words], np.arange(len(items))
         sums = np.zeros(64 * planes.shape[2], dtype=np.int64)
         for power in range(int(counts.max()).bit_length()):
             row, label = np.nonzero((counts >> power) & 1)
-            add_wrong(sums, planes, items[row], label, power)
+            matrices.add_wrong(sums, planes, items[row], label, power)
         return sums[columns.places if columns.scattered else alive]
 
     def codes(self, h: int, within: Indices | None = None) -> Codes:
@@ -172,7 +164,7 @@ class PackedNearness:
     """Hamming distances on packed rows, one a hypothesis."""
 
     def __init__(self, planes: Packed) -> None:
-        self._near = Nearest(planes)
+        self._near = matrices.Nearest(planes)
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""

@@ -8,10 +8,8 @@ is from one (`distances_from`) and who is nearest (`Nearest`); and parts of a ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,6 @@ from replical.core.kernels.backend import register
 
 Indices = NDArray[np.int64]
 Sums = NDArray[np.int64]
-Rows = TypeVar("Rows", bound=Any)  # arrays of NumPy or of PyTorch
 
 BLOCK = 2**19  # words looked at at a time: they stay in the cache while several passes are made over them
 
@@ -100,28 +97,6 @@ def choose_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> P
     else:
         found = plane[rows]
     return found if words is None else found[:, words]
-
-
-def levels(rows: Rows, join: Callable[[Sequence[Rows]], Rows]) -> Iterator[tuple[int, Rows]]:
-    """At most two rows of each weight 1, 2, 4, .. that add up to all `rows`; `join` stacks rows.
-
-    Carry-save adders: three rows of one weight become a sum of that weight and a carry of twice the weight.
-
-    >>> [(weight, left.tolist()) for weight, left in levels(np.array([[5], [4], [6]]), np.concatenate)]
-    [(1, [[7]]), (2, [[4]])]
-    """
-    weight = 1
-    while len(rows):
-        carries = []
-        while len(rows) >= 3:
-            third = len(rows) // 3
-            a, b, c = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
-            either = a ^ b
-            carries.append((a & b) | (either & c))
-            rows = join((either ^ c, rows[3 * third :]))
-        yield weight, rows
-        rows = join(carries) if carries else rows[:0]
-        weight *= 2
 
 
 # ---- where columns disagree ----
@@ -257,7 +232,7 @@ def _both_values(rows: Packed, mask: Packed) -> Bits:
 
 @register(
     lambda sums, planes, rows, *_, **power: 6 * len(planes) * len(rows) * planes.shape[2],
-    numba="numba_rows", torch=True,
+    numba="numba_rows",
 )  # fmt: skip
 def add_wrong(sums: Sums, planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
     """Add ``2**power`` to the sum of every column, for each of `rows` in which it does not spell the row's code.
@@ -300,17 +275,22 @@ def column_sums(rows: Packed, length: int) -> Sums:
     >>> column_sums(np.array([[5], [4], [6]], dtype=np.uint64), 3).tolist()
     [1, 1, 3]
     """
-    sums = np.zeros(length, dtype=np.int64)
-    for weight, left in levels(rows, np.concatenate):
-        for row in left:
+    sums, weight = np.zeros(length, dtype=np.int64), 1
+    while len(rows):
+        carries = []
+        while len(rows) >= 3:
+            third = len(rows) // 3
+            a, b, c = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
+            either = a ^ b
+            carries.append((a & b) | (either & c))
+            rows = np.concatenate((either ^ c, rows[3 * third :]))
+        for row in rows:
             sums += weight * bits.unpack(row, length)
+        rows = np.concatenate(carries) if carries else rows[:0]
+        weight *= 2
     return sums
 
 
-@register(
-    lambda planes, rows, columns, codes: len(rows) * len(columns.words) * codes * (len(planes) + 1),
-    numba="numba_rows", torch=True,
-)  # fmt: skip
 def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
     """For each of `rows` (rows): how many of the columns spell each of the numbers below `codes` (columns).
 
@@ -333,7 +313,6 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
 # ---- distances ----
 
 
-@register(lambda planes, row: 4 * planes.size, numba="numba_rows")
 def distances_from(planes: Packed, row: int) -> NDArray[np.int64]:
     """For every row: in how many columns it spells another number than row `row` does.
 
@@ -391,7 +370,6 @@ class Nearest:
 # ---- parts ----
 
 
-@register(lambda planes, rows, columns: 32 * len(planes) * len(rows) * bits.words_for(len(columns)), numba="numba_rows")
 def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     """The chosen `rows` and `columns` of a packed matrix as one of their own, in the order given.
 

@@ -257,11 +257,7 @@ class GrowingBalls:
         """All balls around row `centre` up to radius `most`; `far` has everyone's distance from it."""
         return self._sweep(centre, far, most)
 
-    @register(
-        lambda balls, centres, *_, **__: 3 * balls.planes.size * len(centres),
-        numba="numba_pairs",
-        torch=True,
-    )
+    @register(lambda balls, centres, *_, **__: 3 * balls.planes.size * len(centres), numba="numba_pairs", torch=True)
     def tops(self, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
         """The highest balls around `centres` among radii beyond `inner`; ``far[i]`` is how far everyone is from the i-th.
 

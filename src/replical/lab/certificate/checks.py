@@ -67,6 +67,11 @@ class Verification:
         return not self.failed and self.level != "none"
 
     @property
+    def claimed(self) -> bool:
+        """Is what the labels prove taken from the file? Only a journal shows it."""
+        return self.level != "journal"
+
+    @property
     def checked(self) -> tuple[Check, ...]:
         """What was found to be so."""
         return self._of("checked")

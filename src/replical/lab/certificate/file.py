@@ -1,8 +1,8 @@
 """The certificate of a run: a publishable file from which anyone can check the answer.
 
 Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, counts of labels, what was proven.
-No ids, no texts, no annotators; the transcript only as a salted digest, the private seed only as a commitment. Nothing in
-the body depends on the clock: the same journal gives the same bytes.
+No ids, no texts, no annotators; the labels only as the root of a tree of salted hashes, the private seed as a
+commitment. Nothing in the body depends on the clock: the same journal gives the same bytes.
 
 A run of 100,000 labels has about as many rounds, most of them alike. Where there are many, a file holds each of their
 figures as one text of runs, e.g. ``"200*3 17"`` for 200, 200, 200, 17. It is a way to write: the body that is digested,
@@ -25,8 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import is_listed
-from replical.core.canonical import Json, canonical, digest_of, fingerprint
+from replical.core.canonical import Json, fingerprint
 from replical.core.files import Refuse, write_whole
+from replical.core.tree import leaf, root_of, salt_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate import envelope as envelopes
 from replical.lab.journal.binding import commitment
@@ -38,7 +39,7 @@ from replical.lab.signatures import Signer
 from replical.learners.plan import Condition, Plan
 from replical.learners.proof import family_of
 
-SCHEMA = "replical.certificate/2"
+SCHEMA = "replical.certificate/3"
 PARTS = ("schema", "body", "digest", "provenance")
 
 
@@ -95,7 +96,7 @@ def body_of(session: Session) -> dict[str, Any]:
         "rho_proven": None if proof is None else proof.rho_proven,
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.secret),
-        "transcript": {"entries": sum(map(len, session.used_labels)), "digest": transcript_digest(session)},
+        "transcript": {"entries": sum(map(len, session.used_labels)), "digest": root_of(transcript_leaves(session))},
         "runs_in_journal": len(ledger.results),
     }
     if ledger.lab is not None:
@@ -173,10 +174,9 @@ def summary_hypotheses(protocol: Protocol) -> NDArray[Any]:
     return protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED)
 
 
-def transcript_digest(session: Session) -> str:
-    """Binds a lab to its labels without telling them: the salt is the private seed."""
-    content = canonical(transcript(session)).encode()
-    return digest_of(session.private + b"\0transcript\0" + content)
+def transcript_leaves(session: Session) -> list[bytes]:
+    """Hashes of the labels: the root of their tree binds a lab to them, and single ones can be opened later."""
+    return [leaf(salt_of(session.private, item), [item, said]) for item, said in transcript(session)]
 
 
 def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certificate") -> None:
@@ -186,17 +186,17 @@ def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certif
 
 def write_enveloped(certificate: Mapping[str, Any], path: Path, signer: Signer | None) -> None:
     """Write as an in-toto Statement, whole; in a DSSE envelope where somebody signs."""
-    statement = _dump(envelopes.statement_of(_folded(certificate)))
+    statement = _dump(envelopes.statement_of(_fold(certificate)))
     text = statement if signer is None else _dump(envelopes.sign(statement, signer))
     write_whole(path, text, what="the certificate", refuse=BadCertificate)
 
 
 def text_of(certificate: Mapping[str, Any]) -> str:
     """The one way a certificate is written."""
-    return _dump(_folded(certificate))
+    return _dump(_fold(certificate))
 
 
-def _folded(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+def _fold(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     rounds = certificate.get("body", {}).get("rounds", ()) if certificate.get("schema") == SCHEMA else ()
     if len(rounds) > MANY:
         certificate = {**certificate, "body": {**certificate["body"], "rounds": fold_rounds(rounds)}}
@@ -232,11 +232,13 @@ def read_as(
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
     outer = content if schema == SCHEMA and envelopes.is_enveloped(content) else None
     if outer is not None:
-        content = _opened(outer, path, refuse)
+        content = _open(outer, path, refuse)
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
     if content["schema"] != schema:
-        raise refuse(f"{path} says {content['schema']!r}, this version reads {schema!r}")
+        ours = content["schema"].partition("/")[0] == schema.partition("/")[0]
+        other = ": check it with the version of replical that wrote it, which its provenance names" if ours else ""
+        raise refuse(f"{path} says {content['schema']!r:.60}, this version reads {schema!r}{other}")
     if schema == SCHEMA:
         content = _unfold(content, path, refuse)
     if set(content) - set(optional) != set(parts) or not isinstance(content.get("body", {}), dict):
@@ -254,11 +256,11 @@ def read_as(
 
 def _text_again(outer: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
     """The text of the Statement, or envelope, that was read, if it is as it was written."""
-    statement = _dump(envelopes.statement_of(_folded(certificate)))
+    statement = _dump(envelopes.statement_of(_fold(certificate)))
     return _dump(envelopes.close_envelope(statement, outer["signatures"])) if "payloadType" in outer else statement
 
 
-def _opened(outer: Mapping[str, Any], path: Path, refuse: Refuse) -> Any:
+def _open(outer: Mapping[str, Any], path: Path, refuse: Refuse) -> Any:
     try:
         return envelopes.open_envelope(outer)
     except (LookupError, TypeError, ValueError, RecursionError) as error:

@@ -307,8 +307,7 @@ def check_replay(
             return "the journal is empty"
         if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
             return "this is the journal of another run: the certificate commits to another private seed"
-        error = body.get("answer_error") or {"labels": 0}
-        sessions.append(Session(protocol, lab, journal, budgets=Budgets(body["labels"].get("budget"), error["labels"])))
+        sessions.append(session_of(body, protocol, lab, journal))
         return (
             None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
         )
@@ -325,6 +324,12 @@ def check_replay(
     before = {"registration", "parts", "beacon"} & set(again)  # nobody may leave them out
     for part in sorted({*body, *before}):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body.get(part), again.get(part)))  # type: ignore[misc]
+
+
+def session_of(body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> Session:
+    """The run of a certificate with this `body`, rebuilt from its journal."""
+    error = body.get("answer_error") or {"labels": 0}
+    return Session(protocol, lab, journal, budgets=Budgets(body["labels"].get("budget"), error["labels"]))
 
 
 def _check_head(events: str, head: str, journal: Journal) -> str | None:

@@ -127,7 +127,7 @@ class _Page:
         self._turns: dict[str, str] = {}  # what each annotator did last, by the page's own name for it
 
         answers = desk.session.answers
-        self._judges, self._scores = not isinstance(answers, tuple), isinstance(answers, Scores)  # outputs are shown
+        self._heads, self._scores = () if isinstance(answers, tuple) else answers.heads, isinstance(answers, Scores)
         self._choices = [str(label) for label in (answers if isinstance(answers, tuple) else answers.choices)]
 
     async def index(self, request: Request) -> Response:
@@ -140,7 +140,7 @@ class _Page:
             "title": html.escape(self._content.title),
             "labels": html.escape(json.dumps(self._choices)),
             "counts": "output scored,outputs scored" if self._scores else "item labelled,items labelled",
-            "judges": "judges" if self._judges else "",
+            "heads": html.escape(json.dumps(self._heads)),
             "rules": rules and f'<details id="rules" open><summary>Instructions</summary><div>{rules}</div></details>',
         }
         filled = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], text)
@@ -253,7 +253,7 @@ class _Page:
             return reply
         fields = self._content.columns([item]).get(item, {})
         shown = {"id": item, "fields": [self._field(name, value) for name, value in fields.items()]}
-        return reply | {"item": shown | ({"outputs": self._desk.shown(item)} if self._judges else {})}
+        return reply | {"item": shown | ({"outputs": self._desk.shown(item)} if self._heads else {})}
 
     def _progress(self) -> dict[str, Any]:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""

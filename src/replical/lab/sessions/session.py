@@ -414,7 +414,7 @@ class Session:
 
 
 def transcript(session: Session) -> list[list[Any]]:
-    """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
+    """Items and labels of a `session` by id, then what was skipped, with None: what a certificate commits to."""
     labels, skipped = session.used_labels
     entries: list[list[Any]] = [[item, labels[item]] for item in sorted(labels)]
-    return entries + [[item, "skipped"] for item in sorted(skipped)]
+    return entries + [[item, None] for item in sorted(skipped)]

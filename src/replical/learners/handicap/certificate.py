@@ -102,7 +102,7 @@ class HandicapFamily(Family):
         """The tolerance of their counts added up; None where there is no order, or one of them tells none."""
         assert isinstance(plan, HandicapPlan), "asked of such runs only"
         f = plan.favourite
-        if f is None or any(part["counts"] is None for part in parts):
+        if f is None or any(part["counts"] is None or part["skipped"] > part["asked"] for part in parts):
             return None
         return proofs.up(proofs.tolerance_of(plan, _accounts(plan, parts), f)), f
 
@@ -120,7 +120,7 @@ class HandicapFamily(Family):
     def facts(self, claim: Claim) -> dict[str, str]:
         """Who is left, at which level, and how good the answer is."""
         part, survivors = claim.part, count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
-        among = claim.plan.among
+        among, errs = claim.plan.among, claim.protocol.recipe.errs
         facts = {
             "ideal answer": f"the hypothesis{among} with the smallest error plus public handicap",
             "survivors": f"{survivors}, proven to contain the ideal answer",
@@ -131,7 +131,7 @@ class HandicapFamily(Family):
             facts["groups"] = f"up to {plan.groups.largest} items; every {plan.groups.weights} counts alike"
         if part["tolerance"] is not None and part["tolerance"] < 1:
             facts["tolerance"] = (
-                f"the first of the public order errs at most {at_most(part['tolerance'], 4)} more than the "
+                f"the first of the public order {errs} at most {at_most(part['tolerance'], 4)} more than the "
                 f"best{among}, at level {part['beta']:g}"
             )
         if part["excess_upper"] is not None:
@@ -200,9 +200,10 @@ class HandicapFamily(Family):
                 "one of them on few public items. All have the handicap 0, so two that never differ in a lab are both left."
             )
         elif plan.members is not None:
+            errs = protocol.recipe.errs
             yield (
-                f"A shortlist: only the first {len(plan.members):,} of the public order are candidates. The answer errs at "
-                f"most {float(plan.epsilon):g} more than the best of these; the best of all {plan.n:,} may err less."
+                f"A shortlist: only the first {len(plan.members):,} of the public order are candidates. The answer {errs} "
+                f"at most {float(plan.epsilon):g} more than the best of these; the best of all {plan.n:,} may be better."
             )
 
 
@@ -218,7 +219,7 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
         return ""
     first = f"{protocol.recipe.describe(plan.favourite)}, the first of the public order,"
     level = f"confidence {confidence(proof.beta)}"
-    most = f"errs at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
+    most = f"{protocol.recipe.errs} at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
     behind = ""
     if plan.favourite not in result.survivors.indices:
         behind = f" {first} is clearly behind: the others decide by the plain rule."
@@ -293,12 +294,14 @@ def _counts(claim: Claim) -> str | None:
         return wrong
     if body["labels"].get("budget") is not None:
         plan = plan.spending(body["labels"].get("budget"))
+    shown = part["skipped"] <= part["asked"]
     alone, several = plan.sharpens and claim.survivors.tolist() == [plan.favourite], body["survivors"]["count"] > 1
     if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
         return "items are asked although one is left"
-    goes_on = several or (alone and part["tolerance"] > proofs.up(proofs.FINEST))
-    judged, dearest = body["labels"].get("judgements"), plan.batch * len(plan.candidates)  # of a batch, at most
-    spent = part["asked"] + plan.groups.largest - 1 if judged is None else judged - error["labels"] + dearest - 1
+    goes_on = several or (alone and shown and part["tolerance"] > proofs.up(proofs.FINEST))
+    batch = plan.batch + plan.groups.largest - 1  # or the groups in which it ends
+    judged, dearest = body["labels"].get("judgements"), batch * len(plan.candidates)
+    spent = part["asked"] + batch - plan.batch if judged is None else judged - error["labels"] + dearest - 1
     opens = plan.opens(spent)
     if goes_on and opens > 0 and part["scanned"] < items:
         left = "several survive" if several else "there is more to prove"
@@ -359,18 +362,19 @@ def _tolerance(claim: Claim) -> str | None:
         return None if counts is None and is_share(part["tolerance"]) else "of so many candidates no counts are told"
     if wrong := _check_rows(claim, plan, counts, f):
         return wrong
-    return same(part["tolerance"], proofs.up(proofs.tolerance_of(plan, _accounts(plan, [part]), f)))
+    shown = part["skipped"] <= part["asked"]
+    return same(part["tolerance"], proofs.up(proofs.tolerance_of(plan, _accounts(plan, [part]), f)) if shown else 1.0)
 
 
 def _accounts(plan: HandicapPlan, parts: Sequence[Mapping[str, Any]]) -> Accounts:
     """The counts of these added up; of a fine grid only the differences that came are told."""
     accounts = Accounts(len(plan.candidates), plan)
     for part in parts:
-        accounts.counts[_counted(plan, part)] += np.array(part["counts"], dtype=np.int64).T
+        accounts.counts[_outcome_numbers(plan, part)] += np.array(part["counts"], dtype=np.int64).T
     return accounts
 
 
-def _counted(plan: HandicapPlan, part: Mapping[str, Any]) -> list[int]:
+def _outcome_numbers(plan: HandicapPlan, part: Mapping[str, Any]) -> list[int]:
     """Which of the outcomes are counted."""
     told = part["differences"] if plan.fine else None
     return list(range(len(plan.outcomes))) if told is None else [plan.differences.index(each) for each in told]
@@ -384,13 +388,13 @@ def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | 
         each for each in plan.differences if each in set(part["differences"])
     ]:
         return "the differences that are counted are some of the grid, in its order"
-    width = len(_counted(plan, part))
+    width = len(_outcome_numbers(plan, part))
     rows = counts if isinstance(counts, list) else []
     survives, first = np.isin(plan.candidates, claim.survivors), int(np.searchsorted(plan.candidates, f))
     if len(rows) != len(survives) or any(len(row) != width or not all(map(is_count, row)) for row in rows):
         return f"there are {len(survives)} candidates, with {width} counts each"
     table = np.zeros((len(rows), len(plan.outcomes)), dtype=np.int64)
-    table[:, _counted(plan, part)] = rows
+    table[:, _outcome_numbers(plan, part)] = rows
     compared, quiet = (
         plan.items_counted(table.T),
         [number for number, (_, apart) in enumerate(plan.outcomes) if not apart],

@@ -98,12 +98,13 @@ class Handicap:
         def ahead() -> Ahead | None:
             """How the rest may go, if anything is left to decide, and items to come are like those so far."""
             foreseen = S.size > 1 and plan.foreseen and bets.scanned
-            return Ahead.of(plan, S, m, bets, history.seen, labels.V) if foreseen else None
+            return Ahead.of(plan, S, m, bets, history.observation, labels.V) if foreseen else None
 
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
             outcomes = None if (rest := ahead()) is None else rest.play(items=blocks.left, labels=plan.room(judged))
-            return Standing(outcomes, plan.favourite, history.tolerance(), plan.favourite not in S.indices)
+            proven = history.tolerance(shown=blocks.unlabelled <= asked)
+            return Standing(outcomes, plan.favourite, proven, plan.favourite not in S.indices)
 
         while S.size > 1 and plan.opens(judged):
             query = next_query(blocks, S, plan, judged, labels.V)

@@ -282,12 +282,7 @@ def betting(task: Task) -> A2Plan:
         Number(name="part", value=Fraction(1, 10), source="of the private order is never asked and measures nearness"),
     )
     return A2Plan(
-        learner="a2",
-        name="tight",
-        n=task.n,
-        epsilon=fraction(task.epsilon),
-        numbers=numbers,
-        batch=task.batch,
+        learner="a2", name="tight", n=task.n, epsilon=fraction(task.epsilon), numbers=numbers, batch=task.batch
     )
 
 

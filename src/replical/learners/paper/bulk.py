@@ -80,11 +80,7 @@ class Flock:
         return self._generator.binomial(count, float(V.mass), size=runs)
 
     def filter(
-        self,
-        sizes: Callable[[Group], Sizes],
-        stays: Callable[[VersionSpace, Errors], Masks],
-        *,
-        anywhere: bool = False,
+        self, sizes: Callable[[Group], Sizes], stays: Callable[[VersionSpace, Errors], Masks], *, anywhere: bool = False
     ) -> Generator[Query, Answers, Flock]:
         """Draw so many labels in every run, inside DIS(V) or anywhere, and keep who stays."""
         tables = []
@@ -184,8 +180,7 @@ def replica2(plan: ReplicA2Plan, flock: Flock, shared: SharedRandomness) -> Gene
 
     return (
         yield from flock.filter(
-            final,
-            lambda V, errors: errors <= plan.final_most(V.mass, position, 0) + errors.min(axis=1, keepdims=True),
+            final, lambda V, errors: errors <= plan.final_most(V.mass, position, 0) + errors.min(axis=1, keepdims=True)
         )
     )
 

@@ -153,12 +153,7 @@ def cal(task: Task) -> CALPlan:
     """CAL one item at a time: nothing to size."""
     numbers = (Number(name="k_loop", value=1, source="one item at a time"),)
     return CALPlan(
-        learner="cal",
-        name="tight",
-        n=task.n,
-        epsilon=fraction(task.epsilon),
-        numbers=numbers,
-        rounds_most=None,
+        learner="cal", name="tight", n=task.n, epsilon=fraction(task.epsilon), numbers=numbers, rounds_most=None
     )
 
 

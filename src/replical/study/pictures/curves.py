@@ -10,19 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.study.judging import list_few
-from replical.study.pictures.style import (
-    Picture,
-    colour,
-    dashes,
-    describe,
-    draw_markers,
-    log_ticks,
-    marker,
-    marker_size,
-    new_figure,
-    tick_text,
-    write_picture,
-)
+from replical.study.pictures import style
 from replical.study.results import AXES, SCALES, Growth, Row, argument, growths
 from replical.study.spec import PARAMETERS
 
@@ -42,7 +30,7 @@ _MOST_PANELS = 4  # of one picture: more do not fit on a page
 _PANEL_HEIGHT, _LINE, _WIDTH = 2.6, 0.19, 9.5  # inches: a panel at least, a line of its legend, the figure
 
 
-def curves(rows: Sequence[Row], folder: Path) -> list[Picture]:
+def curves(rows: Sequence[Row], folder: Path) -> list[style.Picture]:
     """One picture for each parameter that was varied, several where there are many panels."""
     series = growths(rows)
     pictures = []
@@ -53,7 +41,7 @@ def curves(rows: Sequence[Row], folder: Path) -> list[Picture]:
             name = f"labels-{axis}" + (f"-{number}" if number > 1 else "")
             title = f"Labels against {_NAMES[axis]}" + (f" ({number} of {len(parts)})" if len(parts) > 1 else "")
             drawn = [growth for panel in part for growth in panel]
-            pictures.append(write_picture(_figure(part, axis), folder, name, title, _caption(drawn, axis)))
+            pictures.append(style.write_picture(_figure(part, axis), folder, name, title, _caption(drawn, axis)))
     return pictures
 
 
@@ -68,7 +56,7 @@ def _panels(series: list[Growth]) -> list[list[Growth]]:
 def _figure(panels: list[list[Growth]], axis: str) -> Figure:
     """Panels below each other, each with its legend beside it."""
     heights = [max(_PANEL_HEIGHT, _LINE * (len(panel) + 2)) for panel in panels]
-    figure = new_figure(_WIDTH, sum(heights))
+    figure = style.new_figure(_WIDTH, sum(heights))
     grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
     for axes, panel in zip(grid[:, 0], panels, strict=True):
         _draw_panel(axes, panel, axis)
@@ -81,15 +69,20 @@ def _draw_panel(axes: Axes, panel: list[Growth], axis: str) -> None:
     entries = []
     for growth in panel:
         x, y = [point.x for point in growth.points], [point.labels for point in growth.points]
-        shade, line = colour(growth.learner), dashes(growth.learner, growth.plan)
+        shade, line = style.colour(growth.learner), style.dashes(growth.learner, growth.plan)
         axes.errorbar(
             x, y, yerr=_error_bars(growth), linewidth=1, elinewidth=1.2, capsize=2.5, color=shade, linestyle=line
         )
-        draw_markers(axes, [point.row for point in growth.points], zip(x, y, strict=True))
+        style.draw_markers(axes, [point.row for point in growth.points], zip(x, y, strict=True))
         if growth.paper is not None:
             axes.plot(x, _bound_line(growth, growth.paper), color=shade, linestyle=":", linewidth=1.2)
-        look: dict[str, Any] = {"color": shade, "linestyle": line, "linewidth": 1.2, "marker": marker(growth.learner)}
-        entries.append(Line2D([], [], markersize=marker_size(growth.learner), label=_name(growth, panel), **look))
+        look: dict[str, Any] = {
+            "color": shade,
+            "linestyle": line,
+            "linewidth": 1.2,
+            "marker": style.marker(growth.learner),
+        }
+        entries.append(Line2D([], [], markersize=style.marker_size(growth.learner), label=_name(growth, panel), **look))
     labels = [point.labels for growth in panel for point in growth.points]
     axes.set(xscale="log", yscale="log", xlabel=_NAMES[axis], ylabel="labels per lab")
     axes.set_title(_shared_settings(panel), loc="left")
@@ -102,10 +95,7 @@ def _draw_panel(axes: Axes, panel: list[Growth], axis: str) -> None:
 
 def _error_bars(growth: Growth) -> list[list[float]]:
     """Standard errors; on an axis of logarithms they end above 0."""
-    return [
-        [min(point.error, 0.9 * point.labels) for point in growth.points],
-        [point.error for point in growth.points],
-    ]
+    return [[min(point.error, 0.9 * point.labels) for point in growth.points], [point.error for point in growth.points]]
 
 
 def _bound_line(growth: Growth, slope: float) -> list[float]:
@@ -118,11 +108,11 @@ def _bound_line(growth: Growth, slope: float) -> list[float]:
 
 def _set_ticks(axes: Axes, values: list[float]) -> None:
     """Ticks at the values tried, if they are few and apart; otherwise those of the axis."""
-    log_ticks(axes.yaxis)
-    log_ticks(axes.xaxis)
+    style.log_ticks(axes.yaxis)
+    style.log_ticks(axes.xaxis)
     apart = (values[-1] / values[0]) ** (1 / 12)  # a twelfth of the axis: room for a number
     if all(after / before > apart for before, after in pairwise(values)):
-        axes.set_xticks(values, [tick_text(value) for value in values])
+        axes.set_xticks(values, [style.tick_text(value) for value in values])
 
 
 def _differences(panel: list[Growth]) -> list[str]:
@@ -133,7 +123,7 @@ def _differences(panel: list[Growth]) -> list[str]:
 
 
 def _name(growth: Growth, panel: list[Growth]) -> str:
-    parts = (growth.learner, describe(growth.settings, ["plan", *_differences(panel)]))
+    parts = (growth.learner, style.describe(growth.settings, ["plan", *_differences(panel)]))
     return ", ".join(part for part in parts if part)
 
 
@@ -145,7 +135,7 @@ def _shared_settings(panel: list[Growth]) -> str:
     points = [point for growth in panel for point in growth.points]
     if len({point.row["class"] for point in points}) > 1:
         shared["class"] += ",N" if ":" in shared["class"] else ":N"
-    return describe(shared, ("class", "noise", "epsilon", "rho", "pool_size"))
+    return style.describe(shared, ("class", "noise", "epsilon", "rho", "pool_size"))
 
 
 def _caption(drawn: list[Growth], axis: str) -> str:

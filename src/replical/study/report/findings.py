@@ -5,10 +5,9 @@ Each function gives its sentences, none if there is nothing to say.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from math import fsum
-from statistics import median
 from typing import Any
 
 from replical.core.exact import upper_tail
@@ -22,9 +21,7 @@ from replical.study.judging import (
     count,
     error_chance,
     finished_rows,
-    is_unclear,
     lacks_pairs,
-    learner_kind,
     list_few,
     missing_proof,
     number,
@@ -63,21 +60,17 @@ def summary_sentence(rows: list[Row]) -> str:
         )
     proving = [row for row in promised if certifies(row) and not row["vacuous"]]
     if paid := ratios(proving, rows):
-        parts.append(f"{_learners(proving)} took {span(paid)} times the labels of its parent")
+        learners = list_few(sorted({row["learner"] for row in proving}))
+        parts.append(f"{learners} took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):
         parts.append(
-            f"{amount(len(empty), 'cell shows', 'cells show')} nothing about it{_sure(empty)}, because labs agree there "
+            f"{amount(len(empty), 'cell shows', 'cells show')} nothing about it, because labs agree there "
             "whatever they do"
         )
     if refused:
         parts.append(f"{amount(refused, 'cell was', 'cells were')} refused")
     return ". ".join(parts) + "."
-
-
-def _learners(rows: list[Row]) -> str:
-    """Their names."""
-    return list_few(sorted({row["learner"] for row in rows}))
 
 
 def _agreement(ran: list[Row], promised: list[Row]) -> str:
@@ -95,9 +88,10 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
     if all(map(lacks_pairs, counted)):
         sentence = _first_look(counted, lie[BELOW])
     else:
+        cells = amount(len(counted), "cell that counts", "cells that count")
         sentence = (
-            f"In {_hits(counted, WITHIN)}{_sure(counted)} the 95% interval of two labs' agreement lies wholly within the "
-            f"promise of 1-ρ, in {lie[OPEN]} it is compatible with it{_short_of_pairs(counted)}, in {lie[BELOW]} below it"
+            f"In {lie[WITHIN]} of {cells} the 95% interval of two labs' agreement lies wholly within the promise of 1-ρ, in "
+            f"{lie[OPEN]} it is compatible with it, in {lie[BELOW]} below it"
         )
     return f"{sentence}; it is also below in {below - lie[BELOW]} of the others" if below > lie[BELOW] else sentence
 
@@ -111,28 +105,9 @@ def _first_look(counted: list[Row], below: int) -> str:
     return f"{first}; of {cells} {below or 'none'} {'look' if below > 1 else 'looks'} broken"
 
 
-def _short_of_pairs(rows: list[Row]) -> str:
-    """How many could not have been wholly within their promise, whatever their pairs showed."""
-    few = sum(map(lacks_pairs, rows))
-    who = "too few pairs for more" if few == len(rows) else f"{amount(few, 'has', 'have')} too few pairs for more"
-    return f" ({who})" if few else ""
-
-
-def _sure(rows: list[Row]) -> str:
-    """How many of them are on their side of the border for certain, if not all are."""
-    unsure = sum(map(is_unclear, rows))
-    return f" ({len(rows) - unsure or 'none'} for certain)" if unsure else ""
-
-
-def findings(rows: list[Row]) -> dict[str, list[str]]:
-    """What the study shows, by what it is about."""
-    makers = {
-        "Agreement": (broken_promises, promises, string_at_work, plain_learners, proofs),
-        "Labels": (price,),
-        "Error": (accuracy,),
-    }
-    sections = {about: [each for make in of for each in make(rows)] for about, of in makers.items()}
-    return {about: sentences for about, sentences in sections.items() if sentences}
+def findings(rows: list[Row]) -> list[str]:
+    """What the study shows."""
+    return [*broken_promises(rows), *accuracy(rows)]
 
 
 def broken_promises(rows: list[Row]) -> list[str]:
@@ -143,107 +118,19 @@ def broken_promises(rows: list[Row]) -> list[str]:
     if sure:
         sentences.append(
             f"The promise is broken in {amount(len(sure), 'cell')}: the whole 95% interval of agreement lies below 1-ρ for "
-            f"{list_few([_measured(row) for row in sure])}."
+            f"{list_few([_agreement_words(row) for row in sure])}."
         )
     if unsure:
         sentences.append(
             f"Labs differ more often than ρ in {amount(len(unsure), 'cell')} where nothing was proven: "
-            f"{list_few([_measured(row) for row in unsure])}."
+            f"{list_few([_agreement_words(row) for row in unsure])}."
         )
     return sentences
 
 
-def _measured(row: Row) -> str:
+def _agreement_words(row: Row) -> str:
     interval = f"{percent_down(row['agreement_low'])} to {percent_up(row['agreement_high'])}"
     return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {interval}"
-
-
-def promises(rows: list[Row]) -> list[str]:
-    """How each replicable learner keeps its promise where that means something."""
-    counted = by_kind(row for row in replicable_rows(rows) if not row["vacuous"])
-    return [
-        f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_hits(mine, WITHIN)}{_short_of_pairs(mine)}; "
-        f"two labs differed in {span([row['disagreement'] for row in mine], percent)} of pairs."
-        for learner, mine in counted.items()
-    ]
-
-
-def _hits(counted: list[Row], wanted: str) -> str:
-    hits = sum(verdict(row) == wanted for row in counted)
-    return f"{hits} of {amount(len(counted), 'cell that counts', 'cells that count')}"
-
-
-def string_at_work(rows: list[Row]) -> list[str]:
-    """What labs without the common string do, or with a part of it."""
-    counted = [row for row in replicable_rows(rows) if row["vacuous"] is False]
-    sentences = []
-    for learner, mine in by_kind(counted).items():
-        told = [
-            f"{span([1 - row[name] for row in mine if row[name] is not None], percent)} with {what} of their own"
-            for name, what in (("own_string", "strings"), ("own_threshold", "thresholds"), ("own_order", "orders"))
-            if any(row[name] is not None for row in mine)
-        ]
-        alone = sum(row["fewest_errors"] > 1 - COUNTED for row in mine)
-        so_many = f" So many labels decide without a string too in {alone} of them." if alone else ""
-        sentences.append(
-            f"{learner}: the same labs differ in {list_few(told)} "
-            f"({amount(len(mine), 'cell that counts', 'cells that count')}).{so_many}"
-        )
-    return sentences
-
-
-def plain_learners(rows: list[Row]) -> list[str]:
-    """How often labs differ that promise nothing."""
-    plain = by_kind(row for row in finished_rows(rows) if not row["replicable"])
-    return [
-        f"{learner} promises no replicability: its labs differed in {span([row['disagreement'] for row in mine], percent)} "
-        f"of pairs ({amount(len(mine), 'cell')})."
-        for learner, mine in plain.items()
-    ]
-
-
-def proofs(rows: list[Row]) -> list[str]:
-    """How far measured disagreement is below what labs proved."""
-    sure = [row for row in replicable_rows(rows) if row["rho_proven"] is not None and row["certified_fraction"] == 1]
-    if not sure:
-        return []
-    below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
-    whole = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
-    above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
-    measured = percent(fsum(row["disagreement"] for row in sure) / len(sure))
-    promised = percent_up(fsum(row["rho_proven"] for row in sure) / len(sure))
-    return [
-        f"Where every lab was certified, labs differed in {measured} of pairs in the mean over cells, "
-        f"against a proven {promised}; measured is at most proven in {below} of {amount(len(sure), 'cell')}, "
-        f"in {whole} with its whole 95% interval; that lies wholly above it in {above}."
-    ]
-
-
-def price(rows: list[Row]) -> list[str]:
-    """Labels of a replicable learner in those of its parent, in cells that count; in vacuous ones where it has no others."""
-    of, sentences = parents(rows), []
-    for learner, every in by_kind(row for row in replicable_rows(rows) if row["cell"] in of).items():
-        counted = [row for row in every if not row["vacuous"]]
-        mine = counted or every
-        times = ratios(mine, rows)
-        if not times:
-            continue
-        more = [row["labels_mean"] - of[row["cell"]]["labels_mean"] for row in mine]
-        middle = f" (median {number(median(times))})" if len(times) > 1 else ""
-        sentences.append(
-            f"{learner} asked for {span(times)} times the labels of {of[mine[0]['cell']]['learner']}{middle} in the same "
-            f"world, {_more(more)} ({amount(len(times), 'cell' if counted else 'vacuous cell')})."
-        )
-    return sentences
-
-
-def _more(labels: list[float]) -> str:
-    """By how many."""
-    if min(labels) >= 0:
-        return f"{span(labels, count)} more"
-    if max(labels) < 0:
-        return f"{span([-each for each in labels], count)} fewer"
-    return f"from {count(-min(labels))} fewer to {count(max(labels))} more"
 
 
 def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
@@ -251,14 +138,6 @@ def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
     of = parents(rows)
     pairs = [(row, of[row["cell"]]) for row in some_rows if row["cell"] in of and row["max_labels"] is None]
     return [row["labels_mean"] / parent["labels_mean"] for row, parent in pairs if parent["labels_mean"]]
-
-
-def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows of each learner; those with sizes set by hand or with a budget by themselves."""
-    kinds: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        kinds[learner_kind(row)].append(row)
-    return dict(sorted(kinds.items()))
 
 
 def accuracy(rows: list[Row]) -> list[str]:

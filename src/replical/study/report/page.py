@@ -60,12 +60,11 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
     """The page."""
     rows = sort_rows(rows)
     quick = bool(facts.get("quick"))
-    first = [picture for picture in pictures if picture.name == "headline"]
     sections = {
-        "figures": _figures([picture for picture in pictures if picture not in first]),
+        "figures": _figures(pictures),
         "cells": _cells(rows),
         "growth": _growth(rows),
-        "refused": _refused(rows),
+        "refused": _refused_section(rows),
     }
     links = {"shows": "What this shows and does not show"}
     links |= {key: key.capitalize() for key, text in sections.items() if text} | {"made": "How it was made"}
@@ -77,10 +76,9 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         notes=_notes(study),
         parts="".join(f'<li><a href="#{key}">{name}</a></li>' for key, name in links.items()),
         summary=prose(summary_sentence(rows)),
-        headline="".join(map(_picture, first)),
         terms=escape(TERMS),
         scope=escape(_scope(rows, quick=quick)),
-        shows="".join(f"<h3>{about}</h3>{_items(each)}" for about, each in findings(rows).items()) or "<p>Nothing.</p>",
+        shows=_items(findings(rows)) if finished_rows(rows) else "<p>Nothing.</p>",
         does_not_show=_items(limits(rows, facts)),
         command=escape(_command(study, facts)),
         versions=escape(_versions(facts)),
@@ -161,7 +159,7 @@ def _growth(rows: list[Row]) -> str:
     return f"<p>{_GROWTH}</p>{growth_table(curves)}" if curves else ""
 
 
-def _refused(rows: list[Row]) -> str:
+def _refused_section(rows: list[Row]) -> str:
     left = [row for row in rows if row["status"] == "refused"]
     return f"<p>Cells that could not be run.</p>{refused_table(left)}" if left else ""
 

@@ -10,26 +10,17 @@ from typing import Generic, TypeVar
 
 from replical.core.exact import fraction, round_down, round_up
 from replical.core.text import about, at_most
-from replical.study.judging import (
-    BELOW,
-    OPEN,
-    WITHIN,
-    count,
-    finished_rows,
-    marks,
-    number,
-    options,
-    parents,
-    sort_rows,
-    span,
-    verdict,
-)
+from replical.study import judging
 from replical.study.results import SCALES, Growth, Row, Slopes
 
 T = TypeVar("T")
 _Line = tuple[Growth, str, Slopes]  # of the table of growth: a fit, what its exponent is of, the exponents
 
-_SIGNS = {WITHIN: ("good", "✓", "within"), OPEN: ("soft", "○", "compatible"), BELOW: ("bad", "✗", "above ρ")}
+_SIGNS = {
+    judging.WITHIN: ("good", "✓", "within"),
+    judging.OPEN: ("soft", "○", "compatible"),
+    judging.BELOW: ("bad", "✗", "above ρ"),
+}
 _PARAMETERS = (
     ("class", "class", False), ("noise", "noise", False), ("pool_size", "pool", False), ("epsilon", "ε", True),
     ("delta", "δ", True), ("rho", "ρ", True), ("plan", "plan", False),
@@ -40,7 +31,7 @@ _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "theta": "Θ", "nu": "�
 
 def cells_table(rows: Sequence[Row]) -> str:
     """The cells that were run, vacuous ones last: what labels cost, how often labs agree, what is proven."""
-    ran = sorted(finished_rows(rows), key=lambda row: bool(row["vacuous"]))
+    ran = sorted(judging.finished_rows(rows), key=lambda row: bool(row["vacuous"]))
     return table("cells-table", "All cells that were run", [*_parameters(ran), *_measurements(ran)], ran)
 
 
@@ -85,14 +76,14 @@ def _world(row: Row, names: Sequence[str]) -> str:
 
 def _learner(row: Row) -> str:
     more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
-    words = escape(", ".join([*more, *options(row)]))
+    words = escape(", ".join([*more, *judging.options(row)]))
     more_words = f"<small>{words}</small>" if words else ""
     return f'{escape(row["learner"])}{more_words}<code class="identity">{escape(row["cell"])}</code>'
 
 
 def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
     """Labels, agreement and errors; a column that no row would fill is left out."""
-    of = parents(ran)
+    of = judging.parents(ran)
 
     def ratio(row: Row) -> float | None:
         parent = of.get(row["cell"])
@@ -103,7 +94,7 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
 
     columns = [
         Column[Row](head="labels per lab", show=_labels, value=lambda row: row["labels_mean"]),
-        Column(head="× parent", show=lambda row: number(ratio(row)), value=ratio),
+        Column(head="× parent", show=lambda row: judging.number(ratio(row)), value=ratio),
         Column(head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
         Column(head="promise, marks", show=_promise),
         Column(head="own strings", show=_own, value=lambda row: row["own_string"]),
@@ -117,20 +108,22 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
         ),
         Column(head="ρ proven", show=proof, value=lambda row: row["rho_proven"]),
         Column(head="excess error", show=_excess, value=lambda row: row["excess_error_mean"]),
-        Column(head="pairs", show=lambda row: count(row["pairs"]), value=lambda row: row["pairs"]),
+        Column(head="pairs", show=lambda row: judging.count(row["pairs"]), value=lambda row: row["pairs"]),
     ]
     return [each for each in columns if each.value is None or any(each.value(row) is not None for row in ran)]
 
 
 def _labels(row: Row) -> str:
     error = row["labels_error"]
-    return count(row["labels_mean"]) + (f' <span class="error under">± {count(error)}</span>' if error else "")
+    return judging.count(row["labels_mean"]) + (
+        f' <span class="error under">± {judging.count(error)}</span>' if error else ""
+    )
 
 
 def _agreement(row: Row) -> str:
     """Agreement and its interval in numbers, and as a line from 0 to 1 with the promise as a tick."""
     low, high = 100 * row["agreement_low"], 100 * row["agreement_high"]
-    aim = f'<path class="aim" d="M{100 * (1 - row["rho"]):.1f} 0V10"/>' if verdict(row) else ""
+    aim = f'<path class="aim" d="M{100 * (1 - row["rho"]):.1f} 0V10"/>' if judging.verdict(row) else ""
     drawn = f'<path class="all" d="M0 5H100"/>{aim}<path d="M{low:.1f} 5H{high:.1f}"/>'
     ends = (
         f"{round_down(100 * fraction(row['agreement_low']), 1)} to {round_up(100 * fraction(row['agreement_high']), 1)}"
@@ -159,11 +152,11 @@ def _estimate(value: float | None, digits: int) -> str:
 
 def _promise(row: Row) -> str:
     """Where the interval lies, and what to beware of; in a vacuous cell a promise that is kept says nothing."""
-    place = verdict(row)
+    place = judging.verdict(row)
     signs = [("soft", "", "no promise")] if place is None else [_SIGNS[place]]
-    if row["vacuous"] and place != BELOW:
+    if row["vacuous"] and place != judging.BELOW:
         signs = []
-    signs += [(mark.kind, mark.symbol, mark.text) for mark in marks(row)]
+    signs += [(mark.kind, mark.symbol, mark.text) for mark in judging.marks(row)]
     each = "".join(
         f'<li class="{kind}"><span class="sign" aria-hidden="true">{sign}</span>{escape(text)}</li>'
         for kind, sign, text in signs
@@ -173,7 +166,7 @@ def _promise(row: Row) -> str:
 
 def _excess(row: Row) -> str:
     """The mean, and how many labs ended above ε."""
-    over = f"{count(row['excess_over_epsilon'])} of {count(2 * row['pairs'])} &gt; ε"
+    over = f"{judging.count(row['excess_over_epsilon'])} of {judging.count(2 * row['pairs'])} &gt; ε"
     return f'{_estimate(row["excess_error_mean"], 4)} <span class="error under">{over}</span>'
 
 
@@ -207,7 +200,7 @@ def _fixed(growth: Growth, common: set[str]) -> str:
 
 def _points(line: _Line) -> str:
     x = [point.x for point in line[0].points]
-    return f"{len(x)}, {span(x)}"
+    return f"{len(x)}, {judging.span(x)}"
 
 
 def _exponent(line: _Line) -> str:
@@ -220,7 +213,7 @@ def _power(value: float | None) -> str:
 
 def refused_table(rows: Iterable[Row]) -> str:
     """Cells that were not run, and why."""
-    left = sort_rows(rows)
+    left = judging.sort_rows(rows)
     reason = Column[Row](head="reason", show=lambda row: escape(str(row["reason"])), look="wrap")
     return table("refused-table", "Cells that were refused", [*_parameters(left), reason], left)
 

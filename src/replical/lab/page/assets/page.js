@@ -9,7 +9,7 @@ const MINE = "Your name in this browser. Somebody else needs another browser, or
 const CLOSED = "This page is for people with a personal link. Please open yours.";
 const WAIT = "Nothing for you right now; the next item comes by itself.";
 const byId = (id) => document.getElementById(id);
-const labels = JSON.parse(document.body.dataset.labels), counts = document.body.dataset.counts.split(","), judges = document.body.dataset.judges !== "";
+const labels = JSON.parse(document.body.dataset.labels), counts = document.body.dataset.counts.split(","), heads = JSON.parse(document.body.dataset.heads), judges = heads.length > 0;
 // Labels that are digits have themselves for keys; others are counted from 1.
 const keys = labels.every((label) => /^\d$/.test(label)) ? labels : labels.slice(0, 9).map((_, number) => String(number + 1));
 let who = "", item = null, ended = false, busy = false, looking = false, acts = 0, touched = -TAP, unsure = {};
@@ -126,7 +126,7 @@ function fields(next) {
   }
   for (const [number, output] of (next.outputs || []).entries()) {
     const name = document.createElement("dt"), value = document.createElement("dd");
-    name.textContent = next.outputs.length > 1 ? String(number + 1) : "To be scored";
+    name.textContent = heads[number];
     value.textContent = output; value.className = "output"; value.dir = "auto";
     all.append(name, value);
   }
