@@ -20,7 +20,7 @@ def stages(n, epsilon, rho):
     """Items by the end of each stage, and by how much a leader has to lead."""
     beta, last = rho / 4, rho * epsilon / (4 * steepness(n)[1])  # 2Λw/ε = ρ/2
     K, before = 1, 0
-    while K != before:  # the last width depends on how many stages there are, and they on it
+    while before != K:  # the last width depends on how many stages there are, and they on it
         T = 2 * math.log((n - 1) * K * (K + 1) / beta) / last**2
         before, K = K, max(1, math.ceil(math.log(T / 64, 4)))
     sizes = [math.ceil(T / 4 ** (K - k)) for k in range(1, K + 1)]
