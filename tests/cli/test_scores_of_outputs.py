@@ -498,7 +498,7 @@ def test_labels_left_count_judgements(command):
         needed=np.ones(3, dtype=np.bool_), scanned=3,
     )  # fmt: skip
     everybody, two = np.ones((1, 3), dtype=np.bool_), np.array([[True, True, False]])
-    assert ahead.asked(np.vstack([everybody, two]), 0).tolist() == [[3, 2, 2], [2, 0, 2]]
+    assert ahead.labels_of(np.vstack([everybody, two]), 0).tolist() == [[3, 2, 2], [2, 0, 2]]
     games = Games(ahead, 1)
     games.go_on(np.ones(1, dtype=np.bool_), np.array([[1, 2, 0, 5]]))
     assert games.labels.tolist() == [3 + 2 * 2]
