@@ -96,6 +96,9 @@ def test_a_function_scores_each_different_output_once_and_comes_to_the_same(comm
     assert len(asked) == len(set(asked)) == done.certificate["body"]["labels"]["judgements"]
     assert done.certificate["body"]["hypothesis"] == read(Path("1.json"))["body"]["hypothesis"]
     assert secret
+    said_by_short = dict(zip(said(1)["id"], said(1)["short"], strict=True))
+    firsts = [said_by_short[item] == output for item, output in dict(reversed(asked)).items()]
+    assert 0.2 < np.mean(firsts) < 0.8  # in no order of candidates
     first = [item for item, _ in asked]
     assert all(
         first[first.index(item) : first.index(item) + first.count(item)] == [item] * first.count(item) for item in first
