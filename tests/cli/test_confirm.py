@@ -269,7 +269,7 @@ def test_certificates_that_cannot_be_confirmed(lab):
     write(forged, lab.folder / "forged.json")
     lab("lab", "confirm", "forged.json", *files, code=2)
     assert "the certificate is not valid (the digest is that of the body: " in lab.err
-    newer = (lab.folder / "a.json").read_text().replace("replical.certificate/2", "replical.certificate/9")
+    newer = (lab.folder / "a.json").read_text().replace("replical.certificate/3", "replical.certificate/9")
     (lab.folder / "newer.json").write_text(newer)
     lab("lab", "confirm", "newer.json", *files, code=2)
     assert "says 'replical.certificate/9', this version reads" in lab.err

@@ -101,8 +101,7 @@ CARD = {"device": "cuda:0", "name": "A Card", "memory": 3 * 2**30, "free": 2**30
     [
         ([CARD], None, "Card cuda:0: A Card, 3.0 GiB of memory, 1.0 GiB free; --device cuda:0 uses it."),
         ([], None, "Cards: none that can be used, PyTorch finds none here."),
-        ([], "PyTorch is not installed", "Cards: none that can be used, PyTorch is not installed: pip install "
-         '"replical[gpu]".'),
+        ([], "PyTorch is not installed", "Cards: none that can be used, PyTorch is not installed: pip install " '"replical[gpu]".'),
     ],
 )  # fmt: skip
 def test_doctor_names_cards_and_their_memory(command, monkeypatch, cards, why, said):

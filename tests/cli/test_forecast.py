@@ -96,13 +96,10 @@ def test_a_pool_of_ten_items_has_no_forecast_and_the_rest_is_told(folder, capsys
     [
         (["plan", "p.toml", "--pool", "pool.csv", "--truths", "0"], "--truths must be at least 1, got 0"),
         (["plan", "p.toml", "--pool", "few.csv"], "few.csv has no column 'm7'"),
-        (
-            ["paper", "bill", "--class", "thresholds:9", "--epsilon", ".1", "--learner", "guess"],
-            "unknown learner 'guess'",
-        ),
+        (["paper", "bill", "--class", "thresholds:9", "--epsilon", ".1", "--learner", "guess"], "unknown learner 'guess'"),
         ([*RUN, "--labels", "pool.csv:truth", "--truths", "-1"], "--truths must be 0 or more, got -1"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence(words, sentence, folder, capsys):
     lines = (folder / "pool.csv").read_text().replace("m7", "m9").splitlines()
     (folder / "few.csv").write_text("\n".join(lines))

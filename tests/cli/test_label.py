@@ -114,10 +114,7 @@ def test_without_a_token_if_asked_for(folder, page, capsys):
         (["--page", "people=long.txt"], "a name has at most 80 letters"),
         (["--page", "people=twice.txt"], "twice.txt: 'Ann' and 'ann' look like one person: change one of them"),
         (["--page", "people=vote.txt"], "vote.txt: vote cannot be a name here"),
-        (
-            ["--page", "people=two.txt", "--page", "votes=3"],
-            "--page votes=3 needs as many people at least, two.txt names 2",
-        ),
+        (["--page", "people=two.txt", "--page", "votes=3"], "--page votes=3 needs as many people at least, two.txt names 2"),
         (["--page", "prot=80"], "--page has no key 'prot': did you mean port?"),
         (["--page", "Media=."], "--page has no key 'Media': did you mean media?"),
         (["--page", "colour=red"], "its keys are votes, host, port, media, instructions, people, token, proxy"),
@@ -128,7 +125,7 @@ def test_without_a_token_if_asked_for(folder, page, capsys):
         (["--page", "token=off"], "--page token=.. takes yes or no, got 'token=off'"),
         (["--page", "port=1", "--page", "port=2"], "--page gives port twice: leave one of them out"),
     ],
-)
+)  # fmt: skip
 def test_what_a_page_cannot_be(folder, page, capsys, words, why):
     files = {"twice": "Ann\nann\n", "vote": "vote\n", "two": "Ann\n\nBob\n", "long": "x" * 90}
     for name, people in files.items():

@@ -231,16 +231,12 @@ def test_nobody_s_label_is_the_word_of_those_who_abstain(command):
 @pytest.mark.parametrize(
     ("section", "labels", "message"),
     [
-        (
-            {"kind": "thresholds", "features": ["x"], "count": 9},
-            {"abstain": "unsure", "price": 0.1},
-            "only candidates of a table",
-        ),
+        ({"kind": "thresholds", "features": ["x"], "count": 9}, {"abstain": "unsure", "price": 0.1}, "only candidates of a table"),
         (TABLE, {"abstain": "unsure"}, "give abstain and price, or neither"),
         (TABLE, {"prize": 0.1}, "has no key 'prize'; it has values, weights, abstain, price"),
         (TABLE, {"weights": {"no": 1, "yes": float("inf")}}, "finite number above 0, got inf"),
     ],
-)
+)  # fmt: skip
 def test_protocols_by_hand_are_checked(section, labels, message):
     content = {"schema": "replical.protocol/1", "seed": "s", "class": section, "labels": {"values": ["no", "yes"]} | labels,
                "learner": LEARNER}  # fmt: skip

@@ -1,11 +1,15 @@
 """``replical data order`` and ``init --prefer``: from a public table without labels to a certificate that is verified."""
 
 import json
+import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from replical.cli import main
+from support.annotators import Annotator
 from support.lab import world, write_csv
 
 pytest.importorskip("pyarrow")
@@ -107,6 +111,38 @@ def test_a_person_at_the_terminal_skips_leaves_and_goes_on(folder, command, type
     assert (code, "o.json exists" in err) == (2, True)
 
 
+def test_people_at_a_page_make_the_order_that_the_column_makes(folder, command, monkeypatch):
+    pytest.importorskip("starlette")
+    command("data", "order", "public.csv", "--labels", "truth", "--out", "column.json")
+    truth, links = dict(zip(folder["id"], folder["truth"], strict=True)), []
+    monkeypatch.setattr("replical.lab.page.serve._GRACE", 0.1)
+    monkeypatch.setattr("replical.cli.page.notes.say", links.append)
+    words = [
+        "data",
+        "order",
+        "plain.csv",
+        "--ask",
+        "page",
+        "--page",
+        "port=0",
+        "--journal",
+        "o.db",
+        "--out",
+        "page.json",
+    ]
+    with ThreadPoolExecutor(1) as pool:
+        served = pool.submit(main, words)
+        while not links:
+            assert not served.done(), served.result()
+            time.sleep(0.02)
+        ann = Annotator(links[0].removeprefix("Label at "), "ann")
+        while (item := ann.next()) is not None:
+            assert ann.answer(item, truth[item])[0] == 200
+        ann.close()
+        assert served.result(60) == 0
+    assert Path("page.json").read_bytes() == Path("column.json").read_bytes()
+
+
 @pytest.fixture
 def typed(monkeypatch):
     """What a person types, line by line."""
@@ -193,13 +229,10 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
         (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
         (("--public", "narrow.csv:truth"), "narrow.csv has no column 'm5'"),
         (("--public", "lab.csv:truth"), "are in the public table lab.csv too, e.g. 'i0000'"),
-        (
-            ("--public", "public.csv"),
-            "public.csv names no column: give --public public.csv:truth if it is labelled; if not",
-        ),
+        (("--public", "public.csv"), "public.csv names no column: give --public public.csv:truth if it is labelled; if not"),
         (("--public", "plain.csv"), "replical data order plain.csv --ask page --journal public.db --out order.json"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, message):
     command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
     command("data", "order", "public.csv", "--labels", "truth", "--leave-out", "m5", "--out", "few.json")

@@ -7,19 +7,9 @@ import pytest
 from replical.cli import main
 
 POINT = [
-    "paper",
-    "bill",
-    "--class",
-    "thresholds:1000",
-    "--epsilon",
-    ".01",
-    "--delta",
-    ".05",
-    "--rho",
-    ".1",
-    "--theta",
+    "paper", "bill", "--class", "thresholds:1000", "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--theta",
     "2",
-]
+]  # fmt: skip
 
 
 def told(capsys, *args):

@@ -14,14 +14,9 @@ from replical.cli import main, protocol_sections
 from replical.lab.protocol import Protocol
 
 NEW = {
-    "--class": "thresholds:9",
-    "--label-values": "no,yes",
-    "--learner": "handicap",
-    "--epsilon": "0.1",
-    "--delta": "0.05",
-    "--rho": "0.2",
-    "--seed": "published",
-}
+    "--class": "thresholds:9", "--label-values": "no,yes", "--learner": "handicap", "--epsilon": "0.1",
+    "--delta": "0.05", "--rho": "0.2", "--seed": "published",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -388,10 +383,7 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
         ({"--label-values": "yes,yes"}, "distinct labels, got ['yes', 'yes']"),
         ({"--label-values": "1,01"}, "distinct labels, got [1, 1]"),
         ({"--label-values": "a,b,c"}, "tells two labels apart"),
-        (
-            {"--class": None},
-            "init reads models and labels from your table, replical init --pool FILE, or takes --candidates FILE or",
-        ),
+        ({"--class": None}, "init reads models and labels from your table, replical init --pool FILE, or takes --candidates FILE or"),
         ({"--candidates": "names.txt"}, "give --class SPEC or --candidates FILE, and not both"),
         ({"--class": "forest:5"}, "unknown class 'forest:5'"),
         ({"--class": "stumps:5"}, "malformed class 'stumps:5'; write it as in stumps:5,40"),
@@ -401,10 +393,7 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
         ({"--class": None, "--candidates": "nowhere.csv"}, "cannot read the candidates nowhere.csv"),
         ({"--class": None, "--candidates": "names.csv"}, "names.csv has no column 'name' with the names of candidates"),
         ({"--class": None, "--candidates": "names.csv:size"}, "names.csv has no column 'size'"),
-        (
-            {"--class": None, "--candidates": "empty.txt"},
-            "empty.txt is empty: write the names of the candidates into it, one a line",
-        ),
+        ({"--class": None, "--candidates": "empty.txt"}, "empty.txt is empty: write the names of the candidates into it, one a line"),
         ({"--learner": "perceptron"}, "unknown learner 'perceptron'; take handicap, or lattice for --class linear"),
         ({"--epsilon": "1.5"}, "epsilon must be in (0, 1), got 1.5"),
         ({"--epsilon": "much"}, "'much' is not a number"),
@@ -421,14 +410,11 @@ def test_bad_numbers_of_handicap_are_one_sentence(models, tmp_path, changes, mes
         ({"--set": "rho=.1"}, "--set knows no 'rho': give --rho"),
         ({"--set": "bachts=4"}, "--set knows no 'bachts': did you mean batch?"),
         ({"--batch": "4"}, "No such option: --batch: give it as --set batch=VALUE"),
-        (
-            {"--class": None, "--pool": "names.csv", "--cuts": ".5"},
-            "--cuts is not about the models of a table: leave out",
-        ),
+        ({"--class": None, "--pool": "names.csv", "--cuts": ".5"}, "--cuts is not about the models of a table: leave out"),
         ({"--pool": "names.csv"}, "--class is not about the models of a table: leave out --class, or --pool"),
         ({"--colour": "blue"}, "No such option: --colour"),
     ],
-)
+)  # fmt: skip
 def test_bad_usage_is_one_sentence_and_exit_code_2(new, tmp_path, changes, message):
     (tmp_path / "names.txt").write_text("a\nb\n")
     (tmp_path / "names.csv").write_text("model\na\n")

@@ -97,13 +97,10 @@ def test_a_private_run_writes_a_vote_and_nothing_else(lab):
     ("words", "message"),
     [
         (["--private"], "a vote names its lab, so that nobody votes twice: give --lab NAME"),
-        (
-            ["--private", "--lab", "north", "--html", "a.html"],
-            "--html and --envelope show a certificate, and --private writes none",
-        ),
+        (["--private", "--lab", "north", "--html", "a.html"], "--html and --envelope show a certificate, and --private writes none"),
         (["--approve"], "--approve is about the vote of a private release: give --private too"),
     ],
-)
+)  # fmt: skip
 def test_a_vote_that_cannot_be_is_one_sentence(lab, words, message):
     assert message in lab(*words, code=2)
     assert not Path("a.json").exists()
@@ -287,12 +284,9 @@ def test_one_spends_at_a_time(curator):
         ({"votes": "1"}, "ascending, each once: '1'"),
         ({"votes": ""}, "ascending, each once: ''"),
         ({"weight": 2}, "north.json has other parts than schema"),
-        (
-            {"schema": "replical.certificate/2"},
-            "north.json says 'replical.certificate/2', this version reads 'replical.vote/1'",
-        ),
+        ({"schema": "replical.certificate/3"}, "north.json says 'replical.certificate/3', this version reads 'replical.vote/1'"),
     ],
-)
+)  # fmt: skip
 def test_a_vote_of_something_else_is_refused(curator, changes, message):
     assert message in curator.refused(curator.vote("north", **changes))
 

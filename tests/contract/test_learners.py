@@ -56,13 +56,9 @@ class Replay:
 
 def outcome(result):
     return (
-        result.hypothesis,
-        result.unrounded,
-        result.V.indices.tolist(),
-        result.labels,
-        result.rounds,
+        result.hypothesis, result.unrounded, result.V.indices.tolist(), result.labels, result.rounds,
         result.conditions,
-    )
+    )  # fmt: skip
 
 
 def test_whoever_infers_labels_refuses_a_known_distribution():

@@ -143,13 +143,9 @@ def results():
 
 
 GOLDEN = {
-    "randomness": randomness,
-    "derived": derived,
-    "fingerprints": fingerprints,
-    "plans": plans,
-    "halfspaces": halfspaces,
-    "results": results,
-}
+    "randomness": randomness, "derived": derived, "fingerprints": fingerprints, "plans": plans,
+    "halfspaces": halfspaces, "results": results,
+}  # fmt: skip
 
 if __name__ == "__main__":
     for name, make in GOLDEN.items():

@@ -73,38 +73,23 @@ def parameter(known):
 
 CANDIDATE = record({"name": {"type": "string", "minLength": 1}}, digest=DIGEST)
 OF_CLASSES = {
-    "features": TEXTS,
-    "candidates": {"type": "array", "items": CANDIDATE, "minItems": 1},
-    "bins": POSITIVE,
-    "count": POSITIVE,
-    "cuts": {"type": "array"},
-    "range": {"type": "array", "items": NUMBERS | {"minItems": 2, "maxItems": 2}},
-    "quantiles": OBJECT,
-    "step": NUMBER,
-    "intercept": NUMBER,
-}
+    "features": TEXTS, "candidates": {"type": "array", "items": CANDIDATE, "minItems": 1}, "bins": POSITIVE,
+    "count": POSITIVE, "cuts": {"type": "array"},
+    "range": {"type": "array", "items": NUMBERS | {"minItems": 2, "maxItems": 2}}, "quantiles": OBJECT,
+    "step": NUMBER, "intercept": NUMBER,
+}  # fmt: skip
 OF_HANDICAPS = {
-    "order": {"type": "array"},
-    "weights": either(NUMBERS, OBJECT),
-    "values": either(NUMBERS, OBJECT),
-    "members": {"type": "array"},
-    "radius": NUMBER,
-    "public": DIGEST,
-    "public_items": POSITIVE,
-    "public_column": TEXT,
-    "made": TEXT,
-    "asked": TEXTS,
-    "answers": {"type": "array"},
-    "shortlist": parameter(PARAMETERS["shortlist"]),
-}
+    "order": {"type": "array"}, "weights": either(NUMBERS, OBJECT), "values": either(NUMBERS, OBJECT),
+    "members": {"type": "array"}, "radius": NUMBER, "public": DIGEST, "public_items": POSITIVE, "public_column": TEXT,
+    "made": TEXT, "asked": TEXTS, "answers": {"type": "array"}, "shortlist": parameter(PARAMETERS["shortlist"]),
+}  # fmt: skip
 
 
 def classes():
-    """One kind of class, or a table whose candidates stand in a file."""
+    """One kind of class."""
     for name, kind in KINDS.items():
         own = {"kind": {"const": name}} | {key: OF_CLASSES[key] for key in sorted(kind.needs)}
         yield record(own, **{key: OF_CLASSES[key] for key in sorted(kind.options)})
-    yield record({"kind": {"const": "table"}, "file": TEXT}, digest=DIGEST, cuts=OF_CLASSES["cuts"])
 
 
 def labels():
@@ -140,15 +125,11 @@ def protocols():
         "learner": record(learner, plan={"enum": ["tight", "paper"]}, **numbers),
     }
     more = {
-        "title": TEXT,
-        "notes": TEXT,
-        "register": TRUTH,
-        "beacon": {"type": "string", "minLength": 1},
+        "title": TEXT, "notes": TEXT, "register": TRUTH, "beacon": {"type": "string", "minLength": 1},
         "pool": either(record({}), record(group, group_weights=weights), record({"population": DIGEST})),
-        "prior": either(*priors()),
-        "handicap": either(*handicaps()),
+        "prior": either(*priors()), "handicap": either(*handicaps()),
         "labs": record({"names": {"type": "array", "items": NAME, "minItems": 2, "uniqueItems": True}}, keys=keys),
-    }
+    }  # fmt: skip
     assert set(said) | set(more) == set(schema.TOP)
     return record(said, **more)
 
@@ -210,15 +191,11 @@ def votes():
 
 def releases():
     said = {
-        "schema": {"const": release.RELEASE_SCHEMA},
-        "protocol_fingerprint": DIGEST,
-        "epsilon": NUMBER | {"exclusiveMinimum": 0, "maximum": release.MOST_EPSILON},
-        "unit": {"const": "lab"},
-        "mechanism": {"const": "noisy maximum"},
-        "sampler": TEXT,
-        "nobody": either(POSITIVE, NULL),
+        "schema": {"const": release.RELEASE_SCHEMA}, "protocol_fingerprint": DIGEST,
+        "epsilon": NUMBER | {"exclusiveMinimum": 0, "maximum": release.MOST_EPSILON}, "unit": {"const": "lab"},
+        "mechanism": {"const": "noisy maximum"}, "sampler": TEXT, "nobody": either(POSITIVE, NULL),
         "answer": either(record({"index": COUNT, "name": TEXT}), NULL),
-    }
+    }  # fmt: skip
     return record(said)
 
 

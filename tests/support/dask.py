@@ -19,15 +19,9 @@ def starter(begin, folder):
     def dask(module, *words, **environment):
         quiet = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
         return begin(
-            "-m",
-            f"distributed.cli.{module}",
-            *words,
-            *quiet,
-            cwd=folder,
-            env=os.environ | environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+            "-m", f"distributed.cli.{module}", *words, *quiet, cwd=folder, env=os.environ | environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
 
     return dask
 

@@ -146,8 +146,6 @@ def _protocols(folder):
         said[made] = content(handicap={"from": "order"} | section)
     for name, each in said.items():
         (folder / f"protocol-{name}.toml").write_text(Protocol.of(each).toml())
-    listed = content() | {"class": {"kind": "table", "file": "listed.csv"}}
-    (folder / "protocol-file.toml").write_text(Protocol(listed).toml())
 
 
 def _studies(folder):

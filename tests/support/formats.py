@@ -4,7 +4,6 @@ A reader returns whether it accepted the file; it refuses with an own error, or 
 """
 
 import os
-import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -80,20 +79,16 @@ def read_table(path, folder):
 
 
 def read_protocol(path, folder):
-    """As a lab reads it that was sent one, with the list of candidates beside it."""
-    shutil.copy(folder / "listed.csv", path.with_name("listed.csv"))
+    """As a lab reads it that was sent one."""
     return command("plan", path)
 
 
 def read_candidates(path, folder):
-    """The list of candidates beside a protocol, in TOML or on the command line."""
-    beside = path.with_name("beside.toml")
-    beside.write_text((folder / "protocol-file.toml").read_text().replace("listed.csv", path.name))
+    """A list of candidates on the command line."""
     new = ("init", "--out", path.with_name("new.toml"), "--label-values", "no,yes", "--seed", "a text")
     sizes = ("--epsilon", "0.2", "--delta", "0.1", "--rho", "0.2")
-    listed = command(*new, *sizes, "--candidates", path)
     path.with_name("new.toml").unlink(missing_ok=True)
-    return command("plan", beside) and listed
+    return command(*new, *sizes, "--candidates", path)
 
 
 def read_study(path, folder):

@@ -108,13 +108,8 @@ class Files:
     def run(self, journal, out, *more, labels="labels"):
         """Arguments of ``replical run`` with labels from a file."""
         words = [
-            "run",
-            self.folder / "protocol.toml",
-            "--pool",
-            self.folder / f"pool{self.suffix}",
-            "--journal",
-            journal,
-        ]
+            "run", self.folder / "protocol.toml", "--pool", self.folder / f"pool{self.suffix}", "--journal", journal,
+        ]  # fmt: skip
         source = [] if labels is None else ["--labels", f"{self.folder / labels}{self.suffix}:y"]
         return [*map(str, [*words, "--out", out, "--truths", "0", *source, *more])]
 

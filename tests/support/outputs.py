@@ -21,15 +21,9 @@ from support.paths import ROOT
 
 PAGE = ROOT / "docs/reference/outputs.md"
 MODELS = {
-    "bayes": 0.12,
-    "boosting": 0.05,
-    "forest": 0.04,
-    "knn": 0.15,
-    "logistic": 0.1,
-    "stump": 0.3,
-    "svm": 0.06,
+    "bayes": 0.12, "boosting": 0.05, "forest": 0.04, "knn": 0.15, "logistic": 0.1, "stump": 0.3, "svm": 0.06,
     "tree": 0.2,
-}
+}  # fmt: skip
 ITEMS = {"a": 2000, "b": 2000, "public": 100}
 
 

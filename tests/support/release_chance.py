@@ -160,15 +160,10 @@ def release_chance(
         misses, limit = partial(selection.per_pair, rho), min(1.0, 2 * rho)
     noisy = misses(labs)
     return ReleaseChance(
-        labs=labs,
-        epsilon=selection.epsilon,
-        nobody=selection.nobody,
-        misses=min(1.0, string + noisy),
-        limit=min(1.0, string + limit),
-        enough=_fewest(misses, limit + tolerance) if limit < 1 else None,
-        tolerance=tolerance,
-        apart=min(1.0, string + 2 * noisy),
-    )
+        labs=labs, epsilon=selection.epsilon, nobody=selection.nobody, misses=min(1.0, string + noisy),
+        limit=min(1.0, string + limit), enough=_fewest(misses, limit + tolerance) if limit < 1 else None,
+        tolerance=tolerance, apart=min(1.0, string + 2 * noisy),
+    )  # fmt: skip
 
 
 def _fewest(misses: Share, target: float) -> int | None:

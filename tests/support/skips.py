@@ -14,14 +14,10 @@ EXTRA = EXTRAS | {"pandas": "frames", "polars": "frames", "psycopg": "postgres",
 OTHER = {
     "chromium": "install chromium and chromedriver",
     "PostgreSQL": "install PostgreSQL's server programs (Debian: postgresql)",
-    "layer in front of the disk": "Linux with a C compiler (Debian: gcc)",
-    "openssl": "install openssl 3",
-    "no bash": "install bash",
-    "kill -9": "Linux or macOS",
-    "process groups": "Linux or macOS",
-    "limits on files": "Linux or macOS",
-    "so many": "ulimit -n 4096",
-}
+    "layer in front of the disk": "Linux with a C compiler (Debian: gcc)", "openssl": "install openssl 3",
+    "no bash": "install bash", "kill -9": "Linux or macOS", "process groups": "Linux or macOS",
+    "limits on files": "Linux or macOS", "so many": "ulimit -n 4096",
+}  # fmt: skip
 
 
 def remedy(reason):

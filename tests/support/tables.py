@@ -18,13 +18,9 @@ PREDICTS = recipe(TABLE, TEXTS, "s")
 
 
 GOOD = {
-    "id": ["x3", "x1", "x2"],
-    "text": ["drei", "eins", "zwei"],
-    "a": ["no", "yes", "yes"],
-    "b c": ["no", "no", "yes"],
-    "dose": [0.25, 1.75, 2.5],
-    "age": [40.5, 39.5, 41.25],
-}
+    "id": ["x3", "x1", "x2"], "text": ["drei", "eins", "zwei"], "a": ["no", "yes", "yes"], "b c": ["no", "no", "yes"],
+    "dose": [0.25, 1.75, 2.5], "age": [40.5, 39.5, 41.25],
+}  # fmt: skip
 
 
 def write(table, path):

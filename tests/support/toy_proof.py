@@ -101,19 +101,8 @@ class LeadFamily(Family):
 
 
 LEARNER = Record(
-    id="lead",
-    learner="support.toy_proof:Lead",
-    setting="agnostic",
-    replicable=True,
-    active=False,
-    certifies=True,
-    paper=None,
-    tight="support.toy_proof:lead_plan",
-    needs=frozenset({"rho"}),
-    options=frozenset({"k_final"}),
-    family="support.toy_proof:FAMILY",
-    parent="erm",
-    colour="#123456",
-    marker="1",
-)
+    id="lead", learner="support.toy_proof:Lead", setting="agnostic", replicable=True, active=False, certifies=True,
+    paper=None, tight="support.toy_proof:lead_plan", needs=frozenset({"rho"}), options=frozenset({"k_final"}),
+    family="support.toy_proof:FAMILY", parent="erm", colour="#123456", marker="1",
+)  # fmt: skip
 FAMILY = LeadFamily()

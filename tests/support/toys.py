@@ -48,18 +48,10 @@ class Toy:
 
 
 LEARNER = Record(
-    id="toy",
-    learner="support.toys:Toy",
-    setting="realizable",
-    replicable=True,
-    active=False,
-    paper=None,
-    tight="support.toys:toy_plan",
-    needs=frozenset({"rho"}),
-    options=frozenset({"k_final"}),
-    colour="#123456",
+    id="toy", learner="support.toys:Toy", setting="realizable", replicable=True, active=False, paper=None,
+    tight="support.toys:toy_plan", needs=frozenset({"rho"}), options=frozenset({"k_final"}), colour="#123456",
     marker="1",
-)
+)  # fmt: skip
 
 
 # --- a class: every cell but one is low ---------------------------------------------------------------------------------
@@ -103,11 +95,7 @@ def odd_recipe(section):
 
 
 CLASS = Kind(
-    kind="odd",
-    sizes=("N",),
-    example="odd:8",
-    make=lambda sizes, _: Odd(sizes[0]),
+    kind="odd", sizes=("N",), example="odd:8", make=lambda sizes, _: Odd(sizes[0]),
     section=lambda sizes: {"kind": "odd", "features": ["x"], "count": sizes[0]},
-    needs=frozenset({"features", "count"}),
-    recipe=odd_recipe,
-)
+    needs=frozenset({"features", "count"}), recipe=odd_recipe,
+)  # fmt: skip

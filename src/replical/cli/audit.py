@@ -20,7 +20,6 @@ from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.parameters import OPTIONS
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, audit_groups
 from replical.worlds.experiment import Experiment, Setup, prepare
-from replical.worlds.world import BoundaryNoise
 
 _RARE = tuple(name for name in OPTIONS if name != "labs")  # what --set takes, beside the plan
 _TERMS = (
@@ -44,7 +43,7 @@ def audit_command(
     nu: Annotated[
         float | None, flags.parameter("nu", "upper bound on the best error; the population's own if left out")
     ] = None,
-    noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
+    noise: Annotated[str, typer.Option(help="probability that a label is wrong")] = "0",
     labs: Annotated[int | None, flags.parameter("labs")] = None,
     prefer: flags.Prefer = None,
     given: flags.Set = None,
@@ -95,7 +94,7 @@ def audit_command(
             "theta_source": ready.theta_source,
             "nu": ready.nu,
             "nu_source": ready.nu_source,
-            "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
+            "noise": ready.world.noise,
             "pool_size": ready.world.pool_size,
             **named,
             "prior": None if used.kind == "uniform" else used.fingerprint,

@@ -6,7 +6,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from replical.classes.table import PredictionTable
@@ -16,10 +15,11 @@ from replical.cli.output import answer, progress, prose, reading, warn
 from replical.core.exact import round_down, round_up
 from replical.core.files import write_whole
 from replical.core.text import count
-from replical.errors import BadTable, BadUsage
-from replical.evals.board import Board, Choice, Floats, board, choose
-from replical.evals.logs import FORMS, Form, What, join
-from replical.evals.page import page, sentences
+from replical.errors import BadUsage
+from replical.evals.board import Board, Choice, board, choose
+from replical.evals.logs import FORMS, Form, What, find, join
+from replical.evals.page import page, picture, sentences
+from replical.evals.tables import read_losses, write
 
 _SHOWN = 20  # models in the terminal
 _LARGE = 10**7  # cells that take seconds
@@ -45,6 +45,7 @@ def board_command(
     prefer: Prefer = None,
     level: Annotated[float, typer.Option(parser=number, help="how often a statement may be wrong")] = 0.05,
     html: Annotated[Path | None, typer.Option(help="the page to write")] = None,
+    figure: Annotated[Path | None, typer.Option("--picture", help="the picture to write, as SVG")] = None,
     top: Annotated[int, typer.Option(parser=whole, help="how many models to print")] = _SHOWN,
     id_column: IdColumn = "id",
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -59,8 +60,11 @@ def board_command(
         raise BadUsage(
             "--prefer says who is preferred among models within a tolerance: give --tolerance and --string too"
         )
-    never_over({"--html": html}, {"the table": table})
-    names, losses = _read(table, labels, scores, models, [id_column, *(without or ())])
+    never_over({"--html": html, "--picture": figure}, {"the table": table})
+    with reading(table) as update:
+        names, losses = read_losses(
+            table, labels=labels, scores=scores, models=models, without=[id_column, *(without or ())], progress=update
+        )
     with progress("bets") if losses.size > _LARGE else nullcontext() as update:
         found = board(names, losses, level=level, progress=update)
     chosen = None
@@ -69,12 +73,16 @@ def board_command(
         chosen = choose(names, losses, tolerance=tolerance, string=string, prior=prior, level=level)
     if html is not None:
         write_whole(html, page(found, chosen, tolerance, title=table.stem), what="the page", refuse=BadUsage)
+    if figure is not None:
+        write_whole(figure, picture(found, alone=True), what="the picture", refuse=BadUsage)
+    written = {"page": html, "picture": figure}
     if as_json:
-        answer(payload(found, chosen, tolerance) | {"page": None if html is None else str(html)})
+        answer(payload(found, chosen, tolerance) | {name: path and str(path) for name, path in written.items()})
         return
     _show(found, chosen, tolerance, top)
-    if html is not None:
-        prose.say(f"Written: {html}.")
+    if html is not None or figure is not None:
+        files = ", ".join(str(path) for path in written.values() if path is not None)
+        prose.say(f"Written: {files}.")
 
 
 def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dict[str, Any]:
@@ -92,7 +100,7 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
         choice |= {"survivors": list(chosen.survivors), "first_again": chosen.again}
     return {
         "schema": "replical.board/1", "items": found.items, "level": found.level, "first": found.first,
-        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.apart, "models": rows,
+        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.separations, "models": rows,
         "choice": choice,
     }  # fmt: skip
 
@@ -103,7 +111,9 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
 
     grid, alive = Table(box=None, padding=(0, 2, 0, 0)), set(found.survivors.tolist())
     for column in ("", "model", "mean loss", "behind the best", ""):
-        grid.add_column(column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model")
+        grid.add_column(
+            column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model", overflow="fold"
+        )
     for place, h in enumerate(found.order[:top].tolist(), 1):
         gap = f"{round_down(found.low[h], 4)} to {round_up(found.high[h], 4)}"
         name, best = Text(found.models[h]), "may be the best" if h in alive else ""
@@ -113,83 +123,6 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
         prose.say(f".. and {len(found.models) - top} more (--top {len(found.models)}, --html PAGE, --json).")
     for sentence in sentences(found, chosen, tolerance):
         prose.say(sentence)
-
-
-def _read(
-    table: Path, labels: str, scores: str | None, models: list[str] | None, without: list[str]
-) -> tuple[list[str], Floats]:
-    """The models of a table, and what each loses on each item."""
-    from replical.lab.columns import names_of, open_table
-
-    least, most = _range(scores)
-    names = names_of(table)
-    wanted = models or [name for name in names if name not in (*without, labels)]
-    if scores is None and labels not in names:
-        raise BadUsage(f"{table} has no column {labels!r}: name the right answers with --labels, or give --scores 0:1")
-    columns = [*wanted, *([] if scores else [labels])]
-    parts: list[Floats] = []
-    kinds = {"numbers": columns} if scores else {"texts": columns}
-    with reading(table) as update, open_table(table, columns, **kinds) as rows:
-        done = 0
-        for block in rows.blocks(columns, together=True):
-            done += block.rows
-            update(done, rows.rows or done)
-            parts.append(_losses(block.columns, wanted, None if scores else labels, least, most, done - block.rows))
-    if not parts:
-        raise BadTable(f"{table} holds no items: write one row an item")
-    return wanted, np.concatenate(parts)
-
-
-def _range(scores: str | None) -> tuple[float, float]:
-    if scores is None:
-        return 0.0, 1.0
-    low, colon, high = scores.partition(":")
-    try:
-        least, most = float(low), float(high)
-    except ValueError:
-        least = most = 0.0
-    if not colon or least == most or not np.isfinite([least, most]).all():
-        raise BadUsage(
-            f"--scores says from where to where they go, e.g. 0:1 or 5:1 if low ones are good, got {scores!r}"
-        )
-    return least, most
-
-
-def _losses(
-    columns: dict[str, Any], wanted: list[str], labels: str | None, least: float, most: float, start: int
-) -> Floats:
-    """One block: wrong or right, or how far a score is from the best one."""
-    from pyarrow import compute
-
-    said, right = [], None if labels is None else columns[labels].cast("string")
-    for name in wanted if labels is None else [labels, *wanted]:
-        if columns[name].null_count:
-            row = start + int(np.flatnonzero(columns[name].is_null().to_numpy(zero_copy_only=False))[0]) + 1
-            raise BadTable(
-                f"{name!r} has no value in row {row}: a board takes items that are all answered and labelled"
-            )
-    for name in wanted:
-        column = columns[name]
-        if right is not None:
-            wrong = compute.not_equal(column.cast("string"), right).to_numpy(zero_copy_only=False)
-            said.append(wrong.astype(np.float32))
-            continue
-        try:
-            cells = np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), dtype=np.float64)
-        except ValueError as error:
-            raise BadTable(
-                f"the column {name!r} holds no scores: {str(error)[:80]}; leave it out with --without"
-            ) from error
-        loss = (most - cells) / (most - least)
-        outside = np.flatnonzero(~((loss >= 0) & (loss <= 1)))
-        if len(outside):
-            row = int(outside[0])
-            raise BadTable(
-                f"{name!r} has the score {cells[row]:g} in row {start + row + 1}, and scores go from {least:g} to {most:g}: "
-                "correct it, or --scores"
-            )
-        said.append(loss.astype(np.float32))
-    return np.stack(said, axis=1)
 
 
 def import_command(
@@ -203,6 +136,9 @@ def import_command(
         str | None, typer.Option(help="which score of lm-evaluation-harness; its first if left out")
     ] = None,
     task: Annotated[str | None, typer.Option(help="which task, if the logs hold several")] = None,
+    reader: Annotated[
+        str | None, typer.Option(help="for other formats: the name of a reader that some installed package has")
+    ] = None,
     common: Annotated[bool, typer.Option("--common", help="leave out items that some model has not answered")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
@@ -217,14 +153,14 @@ def import_command(
         raise BadUsage(f"--answers is {', '.join(FORMS[:-1])} or {FORMS[-1]}, got {answers!r}")
     if out.suffix not in (".parquet", ".csv"):
         raise BadUsage(f"a table ends in .parquet or .csv, got {out}")
-    files = _files(logs)
+    files = find(logs, "*" if reader else "*.jsonl")
     never_over({"--out": out}, {str(path): path for _, path in files})
     form: Form = answers  # type: ignore[assignment]
     cells: What = what  # type: ignore[assignment]
     with progress("bytes") as update:
-        joined = join(files, what=cells, form=form, metric=metric, task=task, progress=update)
+        joined = join(files, what=cells, form=form, metric=metric, task=task, reader=reader, progress=update)
     columns = joined.columns(common=common)
-    _write(columns, out)
+    write(columns, out)
     if joined.against:
         warn(
             f"of {count(joined.against, 'output')} the log's own score says otherwise than the right answer, first in "
@@ -242,29 +178,3 @@ def import_command(
     then = f"replical board {out}" + ("" if what == "outputs" else " --scores 0:1")
     if "label" in columns or what == "scores":
         prose.say(f"Next: {then}")
-
-
-def _files(logs: list[str]) -> list[tuple[str | None, Path]]:
-    found: list[tuple[str | None, Path]] = []
-    for each in logs:
-        name, equals, rest = each.partition("=")
-        path = Path(rest if equals and not Path(each).exists() else each)
-        if path.is_dir():
-            inside = sorted(path.rglob("samples_*.jsonl")) or sorted(path.rglob("*.jsonl"))
-            if not inside:
-                raise BadUsage(f"{path} holds no logs: they are called samples_*.jsonl, or end in .jsonl")
-            found += [(None, log) for log in inside]
-        else:
-            found.append((name if equals and path == Path(rest) else None, path))
-    return found
-
-
-def _write(columns: dict[str, list[Any]], out: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    table = pa.table({name: pa.array(column) for name, column in columns.items()})
-    if out.suffix == ".csv":
-        write_whole(out, lambda part: csv.write_csv(table, part), what="the table", refuse=BadTable)
-    else:
-        write_whole(out, lambda part: parquet.write_table(table, part), what="the table", refuse=BadTable)

@@ -42,8 +42,8 @@ ELSEWHERE = "2. They are from elsewhere: half of them were late, of the labs' on
 TEXTS = 40  # published texts, each with a public hundred and three labs of its own
 
 
-def _write(folder: Path) -> None:
-    """The tables, in a folder that version control leaves alone."""
+def _write(folder: Path) -> int:
+    """The tables, in a folder that version control leaves alone; how many real rows stand behind them."""
     names, said, truth = twelve()
     folder.mkdir(parents=True)
     (folder / ".gitignore").write_text("*\n", encoding="utf-8")
@@ -53,6 +53,7 @@ def _write(folder: Path) -> None:
         lines = zip((f"{who}{number:05d}" for number in range(count)), *columns, strict=True)
         text = "".join(f"{','.join(line)}\n" for line in (("id", "label", *names), *lines))
         (folder / f"{who}.csv").write_text(text, encoding="utf-8")
+    return len(truth)
 
 
 def demo_command(
@@ -70,8 +71,8 @@ def demo_command(
     started = time.perf_counter()
     alike, elsewhere = trials()
     prose.print(_opening(alike))
-    prose.print(_table(ALIKE, one := measured(alike)))
-    prose.print(_table(ELSEWHERE, two := measured(elsewhere)))
+    prose.print(_table(ALIKE, one := measure(alike)))
+    prose.print(_table(ELSEWHERE, two := measure(elsewhere)))
     prose.print(_meaning(alike, one["handicap"], two))
     prose.print(f"({time.perf_counter() - started:.0f} s)")
 
@@ -80,12 +81,12 @@ def _make_files(folder: Path) -> None:
     """The tables of two labs, with twelve models each, and the commands that go with them."""
     if folder.exists():
         raise BadUsage(f"{folder} exists: go on there, or name another folder")
-    _write(folder)
+    rows = _write(folder)
     prose.say(
         f"Made the folder {folder}: a.csv and b.csv, the tables of two labs. One row per item, {ITEMS:,} of them, "
-        "with its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label "
-        f"the right answer, which a run reads only where it asks. public.csv has {PUBLIC} labelled items that belong "
-        "to no lab.\n"
+        f"drawn from {rows:,} real ones, with its id, what twelve models say about it (is this handwritten digit even or "
+        "odd?), and in the column label the right answer, which a run reads only where it asks. public.csv has "
+        f"{PUBLIC} labelled items that belong to no lab.\n"
     )
     prose.say(f"Go there (cd {shlex.quote(str(folder))}), and type:")
     for command, what in zip(COMMANDS, _WHAT, strict=True):
@@ -100,7 +101,7 @@ def trials() -> tuple[Comparison, Comparison]:
     return Comparison(world=labs, public=alike, seed=SEED), Comparison(world=labs, public=balanced, seed=SEED)
 
 
-def measured(trial: Comparison) -> dict[str, Figures]:
+def measure(trial: Comparison) -> dict[str, Figures]:
     """Every text: what each way comes to."""
     outcomes = []
     with (

@@ -11,6 +11,7 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
+from replical.classes.grading import Scores
 from replical.cli import forecasts
 from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, whole
 from replical.cli.output import answer, progress, prose, reading
@@ -37,9 +38,7 @@ Theta = Annotated[float | None, parameter("theta", "disagreement coefficient; co
 Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")]
 Labs = Annotated[int, typer.Option("--labs", parser=whole, help="how many labs are to agree")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
-Noise = Annotated[
-    str | None, typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
-]
+Noise = Annotated[str | None, typer.Option("--noise", help="share of wrong labels to expect (default: nu)")]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
 Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
@@ -99,7 +98,7 @@ def _answer(
 ) -> None:
     """Compute bills and, where there are items, a forecast; print what was found."""
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
-    to_all = known or labs <= (question.together or 0)
+    to_all = known or labs <= (question.lab_count or 0)
     together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
     exact = question.protocol is None and question.pool is None  # a lab with a protocol has a pool, or will have one
@@ -151,7 +150,7 @@ class Question:
     protocol: Protocol | None = None  # None where a class is asked about
 
     @property
-    def together(self) -> int | None:
+    def lab_count(self) -> int | None:
         """Labs that a protocol's numbers are for, where they depend on it."""
         return None if self.protocol is None else self.protocol.labs_most
 
@@ -224,7 +223,7 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
     if labs == 2:
         return
     if to_all:
-        said = question.together
+        said = question.lab_count
         new = f"publish labs = {labs}, which these numbers are for"
         numbers = new if said is None else f"the protocol says labs = {said}"
         yield f"That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
@@ -299,11 +298,10 @@ class _Report:
         more = better if question.pool is None and not question.weighs else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
-        labels, sense = (
-            f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')}",
-            forecasts.SENSES[own.kind or "most"],
-        )
-        return f"{first}From public numbers alone {own.learner} asks for {labels} per lab ({sense}).{more}"
+        scored = isinstance(question.protocol.answers, Scores)  # several outputs of every item
+        labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'item' if scored else 'label')}"
+        asks, sense = "asks about" if scored else "asks for", forecasts.SENSES[own.kind or "most"]
+        return f"{first}From public numbers alone {own.learner} {asks} {labels} per lab ({sense}).{more}"
 
     def _without_a_bill(self, own: Bill) -> str:
         """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""

@@ -28,7 +28,6 @@ from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
 from replical.worlds.audit import Audit, Columns, figures, is_vacuous
 from replical.worlds.audit import mean as mean_of
-from replical.worlds.world import BoundaryNoise, parse_noise
 
 _FIGURES = tuple(Audit.__dataclass_fields__)
 _COUNTS = ("pairs", "agreements", "controls", "excess_over_epsilon", "cap_reached")
@@ -138,18 +137,12 @@ def class_thetas(rows: Iterable[Row]) -> dict[str, float]:
     return {spec: values.pop() for spec, values in thetas.items() if len(values) == 1}
 
 
-def rate(noise: str) -> float:
-    """How often labels are flipped, where they are."""
-    read = parse_noise(noise)
-    return read.rate if isinstance(read, BoundaryNoise) else read
-
-
 def place(row: Row, axis: str, thetas: Mapping[str, float]) -> float | None:
     """Where a row lies on an axis."""
     if axis == "theta" and row["theta"] is None:
         return thetas.get(row["class"])
     if axis == "nu" and row["nu"] is None:
-        return rate(row["noise"])
+        return float(row["noise"])
     value: float | None = row[axis]
     return value
 
@@ -316,9 +309,8 @@ def _settings(row: Row, axis: str, thetas: Mapping[str, float], *, by_family: bo
         settings["class"] = row["class"] if kind == "table" else ":".join([kind, *rest.split(",")[:-1]])
         if settings.get("theta") == thetas.get(row["class"]):
             settings.pop("theta", None)
-    if axis == "nu" and row["nu"] in (None, rate(row["noise"])):
-        _, _, radius = row["noise"].partition(",")
-        settings["noise"] = f"boundary, radius {radius}" if radius else "varied"
+    if axis == "nu" and row["nu"] in (None, float(row["noise"])):
+        settings["noise"] = "varied"
     return settings
 
 

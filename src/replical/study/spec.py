@@ -24,7 +24,6 @@ from replical.learners.catalogue import find
 from replical.learners.parameters import OPTIONS
 from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
 from replical.worlds.experiment import Experiment, parse_pool_size
-from replical.worlds.world import parse_noise
 
 SCHEMA = "replical.study/1"
 _TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
@@ -291,9 +290,6 @@ def read_value(name: str, value: Any) -> Any:
     """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
     if is_text(name):
         return _text(name, value)
-    if name == "noise" and isinstance(value, str) and ":" in value:
-        parse_noise(value)
-        return value
     if name == "pool_size":
         try:
             return parse_pool_size(value)

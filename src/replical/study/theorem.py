@@ -26,7 +26,7 @@ from replical.learners.result import Result
 from replical.worlds.audit import Audit, Pair, columns, figures, run_pair, summarise
 from replical.worlds.experiment import Experiment, Setup, prepare
 from replical.worlds.labs import controls, fewest_errors, pair_string
-from replical.worlds.world import BoundaryNoise, Population
+from replical.worlds.world import Population
 
 Places = NDArray[np.int64]
 _CONTROLLED = 20  # pairs that are run with controls
@@ -178,8 +178,8 @@ class Trial:
             **numbers,
         )
         ready = prepare(experiment, seed=seed)
-        if isinstance(ready.world.noise, BoundaryNoise) or len(ready.world.C.labels) != 2:
-            raise ValueOutOfRange("a theorem is tried with two labels, and noise of the same rate everywhere")
+        if len(ready.world.C.labels) != 2:
+            raise ValueOutOfRange("a theorem is tried with two labels")
         return cls(theorem=theorem, ready=ready, rho=rho, delta=delta, seed=seed)
 
     @property
@@ -290,7 +290,6 @@ class Trial:
         pool = population.pool("exact", PrivateRandomness.simulated("places"))
         apart = pool.version_space().distances(population.target) / int(population.weights.sum())
         noise, plan = self.ready.world.noise, self.plan
-        assert not isinstance(noise, BoundaryNoise), "refused before"
         low, high = Fraction(0), plan.epsilon * plan["v_max"] if self.theorem.number == 1 else plan["excess_high"]
         if self.theorem.number == 2:
             low = plan["excess_low"]

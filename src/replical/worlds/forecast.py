@@ -27,7 +27,6 @@ from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import PossibleWorld, PossibleWorlds
-from replical.worlds.world import Noise
 
 Progress = Callable[[int, int], None]
 
@@ -88,7 +87,7 @@ def predict_agreement(
     *,
     delta: float = 0.05,
     rho: float = 0.1,
-    noise: Noise | None = None,
+    noise: float | None = None,
     items: int | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
@@ -153,7 +152,7 @@ def forecast(
     *,
     published: Plan | None = None,
     size: int | None = None,
-    noise: Noise | None = None,
+    noise: float | None = None,
     draws: int = DRAWS,
     far: bool = True,
     progress: Progress | None = None,

@@ -198,24 +198,11 @@ def test_three_labels_are_refused(tmp_path, capsys):
 @pytest.mark.parametrize(
     "command",
     [
-        [
-            "paper",
-            "audit",
-            "--class",
-            "linear:3",
-            "--learner",
-            "cal",
-            "--epsilon",
-            ".1",
-            "--pool-size",
-            "50",
-            "--seed",
-            "s",
-        ],
+        ["paper", "audit", "--class", "linear:3", "--learner", "cal", "--epsilon", ".1", "--pool-size", "50", "--seed", "s"],
         ["paper", "theta", "--class", "linear:3"],
         ["paper", "bill", "--class", "linear:3", "--epsilon", ".1"],
     ],
-)
+)  # fmt: skip
 def test_commands_that_need_a_list_say_so(capsys, command):
     assert "linear:3 has no list of hypotheses, and this needs one" in refused(capsys, *command)
 

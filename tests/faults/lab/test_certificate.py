@@ -348,14 +348,8 @@ def test_neither_white_space_nor_provenance_can_be_changed(file):
     changed += [raw[:place] + b" " + raw[place:] for place in spaces]
     changed += [raw[:place] + b"7" + raw[place + 1 :] for place in dates if raw[place : place + 1] != b"7"]
     changed += [
-        raw + b"\n",
-        raw[:-1],
-        b"\xef\xbb\xbf" + raw,
-        raw.replace(b"\n", b"\r\n"),
-        b"",
-        raw[: len(raw) // 2],
-        swapped,
-    ]
+        raw + b"\n", raw[:-1], b"\xef\xbb\xbf" + raw, raw.replace(b"\n", b"\r\n"), b"", raw[: len(raw) // 2], swapped,
+    ]  # fmt: skip
     changed += [json.dumps(json.loads(raw)).encode(), raw.replace(b'"cal"', b'"\\u0063al"')]
     assert len(changed) > 50
     for each in changed:
@@ -482,7 +476,7 @@ def test_a_certificate_alone_is_checked_for_its_shape(run, tmp_path, capsys, cha
 )
 def test_no_file_gives_a_traceback(tmp_path, capsys, inside):
     path = tmp_path / "certificate.json"
-    path.write_text(f'{{"schema": "replical.certificate/2", "body": {inside}, "digest": "", "provenance": {{}}}}')
+    path.write_text(f'{{"schema": "replical.certificate/3", "body": {inside}, "digest": "", "provenance": {{}}}}')
     with pytest.raises(BadCertificate):
         read(path)
     assert main(["verify", str(path)]) == 1

@@ -37,11 +37,7 @@ def asking(certificate, section, **more):
         (LINE | {"count": 10**9}, {}, "1,000,000,000 hypotheses, more than the 134,217,728 that are checked at once"),
         (LINE | {"kind": "star", "count": 10**9}, {}, "1,000,000,001 hypotheses"),
         (LINE | {"kind": "intervals", "bins": 10**5}, {}, "5,000,050,001 hypotheses"),
-        (
-            LINE | {"kind": "halfspaces", "count": 10**9},
-            {},
-            "a class of 2,000,000,000 numbers, more than the 4,194,304",
-        ),
+        (LINE | {"kind": "halfspaces", "count": 10**9}, {}, "a class of 2,000,000,000 numbers, more than the 4,194,304"),
         (LINE | {"range": [[0, 1]], "bins": 9_999_999}, {}, "a class of 9,999,999 numbers"),
         (
             LINE | {"count": 10**8},
@@ -49,7 +45,7 @@ def asking(certificate, section, **more):
             "100,000,000 hypotheses, more than the 16,777,216",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_asks_for_too_much_is_refused_before_anything_is_computed(certificate, section, more, words):
     """In bytes that Python would have to take for it: a gigabyte and more."""
     forged = asking(certificate, section, **more)

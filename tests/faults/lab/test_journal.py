@@ -41,12 +41,28 @@ def test_a_newer_journal_is_not_guessed_at(path):
     """Both versions are named, whether it is opened to read or to write, and nothing is appended."""
     newer = path.with_name("newer.db")
     with Journal(newer) as journal:
-        journal.append([Event(kind="created", detail={"schema": "replical.journal/3"})])
+        journal.append([Event(kind="created", detail={"schema": "replical.journal/4"})])
     for write in (True, False, True):  # the third time: a refusal lets the lock go
         told = refused(newer, write=write)
-        assert "'replical.journal/3'" in told
+        assert "'replical.journal/4'" in told
         assert f"'{SCHEMA}'" in told
     assert write_into(newer, "SELECT count(*) FROM replical_events") == [(1,)]
+
+
+def test_a_journal_of_replical_0_2_is_answered_in_one_sentence(path, tmp_path):
+    """As that version made it: its tables, its first event, and labels that stay as they are."""
+    old = tmp_path / "old.db"
+    write_into(old, "CREATE TABLE replical_events (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, item TEXT, label INTEGER, "
+                    "annotator TEXT, at TEXT NOT NULL, detail TEXT, chain TEXT)")  # fmt: skip
+    for kind, item, detail in (("created", None, '{"schema": "replical.journal/2"}'), ("answer", "one", None)):
+        line = "INSERT INTO replical_events (kind, item, at, detail) VALUES (?, ?, '2026-11-18T08:00:00Z', ?)"
+        write_into(old, line, kind, item, detail)
+    for write in (False, True):
+        assert refused(old, write=write) == (
+            f"{old} was written as 'replical.journal/2', this version reads '{SCHEMA}': go on with the version of replical "
+            "that began it"
+        )
+    assert write_into(old, "SELECT kind, item FROM replical_events") == [("created", None), ("answer", "one")]
 
 
 @pytest.mark.parametrize("seq", [1, 2])

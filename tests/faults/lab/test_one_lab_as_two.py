@@ -133,13 +133,8 @@ def test_keyed_hashes_tell_how_many_and_nothing_else(tmp_path, capsys, labs):
     files = [str(tmp_path / f"{name}.json") for name in ("a", "half")]
     for name, out in zip(("a", "half"), files, strict=True):
         words = [
-            "--protocol",
-            str(labs / "p.toml"),
-            "--pool",
-            str(labs / f"{name}.csv"),
-            "--key",
-            str(tmp_path / "key"),
-        ]
+            "--protocol", str(labs / "p.toml"), "--pool", str(labs / f"{name}.csv"), "--key", str(tmp_path / "key"),
+        ]  # fmt: skip
         assert main(["lab", "overlap", *words, "--out", out]) == 0
     assert "Written: " in capsys.readouterr().out
     assert main(["lab", "overlap", *files]) == 1

@@ -23,17 +23,9 @@ def test_broken_files_are_made_again(one_cell, sweep):
     good = file.read_bytes()
     other = pa.table({"pair": [0]})
     cases = [
-        b"",
-        b"PAR1",
-        b"PAR1PAR1",
-        good[:100],
-        good[:-1],
-        good[:-8],
-        good[8:],
-        good + b"x",
-        b"\0" * len(good),
+        b"", b"PAR1", b"PAR1PAR1", good[:100], good[:-1], good[:-8], good[8:], good + b"x", b"\0" * len(good),
         os.urandom(999),
-    ]
+    ]  # fmt: skip
     for case in cases:
         file.write_bytes(case)
         assert sweep(content, folder=folder).tables == tables

@@ -33,14 +33,10 @@ def powers(least, most):
 
 TASKS = st.fixed_dictionaries(
     {
-        "n": st.integers(1, 10**30),
-        "epsilon": powers(0.01, 12),
-        "delta": powers(0.01, 12),
-        "rho": powers(0.01, 12),
-        "theta": st.floats(0, 5).map(lambda exponent: 10.0**exponent),
-        "nu": st.floats(0, 0.499),
+        "n": st.integers(1, 10**30), "epsilon": powers(0.01, 12), "delta": powers(0.01, 12), "rho": powers(0.01, 12),
+        "theta": st.floats(0, 5).map(lambda exponent: 10.0**exponent), "nu": st.floats(0, 0.499),
     }
-)
+)  # fmt: skip
 
 
 @pytest.mark.claim("complexity")

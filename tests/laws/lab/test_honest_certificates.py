@@ -23,16 +23,12 @@ BUDGET = {"max_labels": st.sampled_from([None, None, 24, 60])}
 LABS = {"labs": st.sampled_from([None, 3])}
 # What the protocols of each learner say besides ε, δ and ρ; None is left out.
 SAID = {
-    "erm": {"k_final": st.sampled_from([1, 5, 20])},
-    "cal": BUDGET,
-    "cal-rounds": {"k_loop": st.sampled_from([1, 3, 8]), **THETA},
-    "a2": BATCH | BUDGET,
-    "a2-rounds": THETA | NOISE | SIZES,
-    "replicable-erm": {"k_final": st.sampled_from([1, 5, 20]), **NOISE},
-    "replica2": THETA | NOISE | SIZES | PLAN,
-    "replical": THETA | SIZES | PLAN,
+    "erm": {"k_final": st.sampled_from([1, 5, 20])}, "cal": BUDGET,
+    "cal-rounds": {"k_loop": st.sampled_from([1, 3, 8]), **THETA}, "a2": BATCH | BUDGET,
+    "a2-rounds": THETA | NOISE | SIZES, "replicable-erm": {"k_final": st.sampled_from([1, 5, 20]), **NOISE},
+    "replica2": THETA | NOISE | SIZES | PLAN, "replical": THETA | SIZES | PLAN,
     "handicap": {"nu": st.sampled_from([None, None, 0.0]), **BATCH, **LABS, **BUDGET},
-}
+}  # fmt: skip
 
 
 @st.composite

@@ -15,15 +15,10 @@ from replical.lab.journal.journal import SCHEMA, Event, Journal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # all of Unicode; a lone surrogate is no text
 EVENTS = st.builds(
-    Event,
-    seq=st.just(0),
-    at=st.just(""),
-    kind=st.sampled_from(["ask", "answer", "skip", "correction"]),
-    item=st.none() | TEXTS,
-    label=st.none() | st.integers(0, 2**31 - 1),
-    annotator=st.none() | TEXTS,
+    Event, seq=st.just(0), at=st.just(""), kind=st.sampled_from(["ask", "answer", "skip", "correction"]),
+    item=st.none() | TEXTS, label=st.none() | st.integers(0, 2**31 - 1), annotator=st.none() | TEXTS,
     detail=st.none() | st.dictionaries(TEXTS, st.integers() | TEXTS | st.lists(TEXTS, max_size=2), max_size=3),
-)
+)  # fmt: skip
 
 
 def plain(event):

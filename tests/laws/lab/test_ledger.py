@@ -16,13 +16,9 @@ kinds = st.sampled_from(["created", "lab", "measure", "open", "ask", "registrati
 
 def event(kind, number):
     details = {
-        "registration": {"digest": str(number)},
-        "beacon": {"value": str(number)},
-        "lab": {"name": "north"},
-        "measure": {"labels": 1},
-        "open": {"items": ["i"]},
-        "done": {"hypothesis": 0},
-    }
+        "registration": {"digest": str(number)}, "beacon": {"value": str(number)}, "lab": {"name": "north"},
+        "measure": {"labels": 1}, "open": {"items": ["i"]}, "done": {"hypothesis": 0},
+    }  # fmt: skip
     about = {"item": "i", "label": SAID.get(kind)} if kind in SAID or kind == "ask" else {}
     return Event(kind=kind, detail=details.get(kind), annotator="x" if kind == "vote" else None, **about)
 

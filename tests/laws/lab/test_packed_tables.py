@@ -114,17 +114,11 @@ def test_packed_rows_index_like_the_array_of_codes(table, data):
     some, which = np.array(places), np.array(hypotheses)
     paired = np.resize(which, len(some))
     same = [
-        (np.asarray(rows), codes),
-        (rows[places[0]], codes[places[0]]),
-        (rows[some], codes[some]),
-        (rows[1:], codes[1:]),
-        (rows[:, which], codes[:, which]),
-        (rows[:, hypotheses[0]], codes[:, hypotheses[0]]),
-        (rows[some, paired], codes[some, paired]),
-        (rows[some, :], codes[some, :]),
-        (rows[some, hypotheses[0]], codes[some, hypotheses[0]]),
-        (rows.T, codes.T),
-    ]
+        (np.asarray(rows), codes), (rows[places[0]], codes[places[0]]), (rows[some], codes[some]),
+        (rows[1:], codes[1:]), (rows[:, which], codes[:, which]), (rows[:, hypotheses[0]], codes[:, hypotheses[0]]),
+        (rows[some, paired], codes[some, paired]), (rows[some, :], codes[some, :]),
+        (rows[some, hypotheses[0]], codes[some, hypotheses[0]]), (rows.T, codes.T),
+    ]  # fmt: skip
     for packed, plain in same:
         assert np.asarray(packed).tolist() == plain.tolist()
     halves = [rows[: len(codes) // 2], rows[len(codes) // 2 :]]

@@ -52,18 +52,9 @@ def test_replical_paper(world, numbers):
     (C, number, seed), (epsilon, theta, T) = world, numbers
     pool, labels, codes, order, truth = lab(C, number, 600)
     made = plan(
-        "replical",
-        C,
-        epsilon=epsilon,
-        delta=0.1,
-        rho=0.3,
-        theta=theta,
-        T=T,
-        name="paper",
-        pool="finite",
-        k_loop=20,
+        "replical", C, epsilon=epsilon, delta=0.1, rho=0.3, theta=theta, T=T, name="paper", pool="finite", k_loop=20,
         k_final=25,
-    )
+    )  # fmt: skip
     try:
         expected = reference.replical_paper(
             codes, order, truth, made.epsilon, 20, 25, made.integer("m"), made["v_max"], made.rounds_most, seed

@@ -76,22 +76,17 @@ AT_BINARY = {
 # log 1/δ = 900b, log 1/(Θν̄) = 2b, ν²/ε² = 1/4; log 1/ρ, loglog 1/ε and loglog 1/(Θν̄) count as 1.
 R3, R2 = log(3 * b), log(2 * b)
 AT_ACCURATE = {
-    "passive": 7232 * b,
-    "cal": 6 * b * (904 * b + R3),
-    "passive_agnostic": 64 * 904 * b,
-    "a2": 9040 * b**2,
-    "replicable_passive": 2048 * b**2 + 7200 * b,
-    "replicable_passive_boosted": 512 * b**2 + 32 * 901 * b,
+    "passive": 7232 * b, "cal": 6 * b * (904 * b + R3), "passive_agnostic": 64 * 904 * b, "a2": 9040 * b**2,
+    "replicable_passive": 2048 * b**2 + 7200 * b, "replicable_passive_boosted": 512 * b**2 + 32 * 901 * b,
     "replical": 6 * 256 * 81 * b**7 * (b + R3) + 6 * b * (904 * b + R3),
     "replical_boosted": 24 * 16 * 81 * b**7 + 24 * b * (905 * b + R3),
     "replicable_passive_agnostic": 64 * 1280 * b**3 + 64 * 904 * b,
     "replica2": 16384 * b**6 * (2 * b + 0.25) * (2 * b + log(b)) + 8 * b * (904 * b + R2) + 904 * b,
     "replica2_boosted": 4096 * b**6 * (2 * b + 0.25) + 32 * b * (905 * b + R2) + 4 * 905 * b,
-    "replicable_passive_tight": 512 * b**2 + 7232 * b,
-    "replical_tight": 6 * b * (904 * b + R3) + 128 * b**2,
+    "replicable_passive_tight": 512 * b**2 + 7232 * b, "replical_tight": 6 * b * (904 * b + R3) + 128 * b**2,
     "replicable_passive_agnostic_tight": 512 * b**2 + 8 * 904 * b,
     "replica2_tight": 4 * b * (904 * b + R2) + 512 * b**2 + 8 * 904 * b,
-}
+}  # fmt: skip
 
 
 @pytest.mark.claim("complexity")
@@ -286,22 +281,12 @@ AXES = {
 STRINGS = [4 * 25.0**-K * (1 + 1e-9) for K in (5, 6, 8, 10)]  # the ρ for which K strings just suffice
 MOVES = {"n": log, "rho": float, "theta": float, "rounds": float, "ratio": float}
 EXPLICIT = {
-    "passive": "erm",
-    "cal": "cal-rounds",
-    "passive_agnostic": "erm",
-    "a2": "a2-rounds",
-    "replicable_passive": "replicable-erm",
-    "replicable_passive_boosted": "boosted-replicable-erm",
-    "replical": "replical",
-    "replical_boosted": "boosted-replical",
-    "replicable_passive_agnostic": "replicable-erm",
-    "replica2": "replica2",
-    "replica2_boosted": "boosted-replica2",
-    "replicable_passive_tight": "replicable-erm",
-    "replical_tight": "replical",
-    "replicable_passive_agnostic_tight": "replicable-erm",
-    "replica2_tight": "replica2",
-}
+    "passive": "erm", "cal": "cal-rounds", "passive_agnostic": "erm", "a2": "a2-rounds",
+    "replicable_passive": "replicable-erm", "replicable_passive_boosted": "boosted-replicable-erm",
+    "replical": "replical", "replical_boosted": "boosted-replical", "replicable_passive_agnostic": "replicable-erm",
+    "replica2": "replica2", "replica2_boosted": "boosted-replica2", "replicable_passive_tight": "replicable-erm",
+    "replical_tight": "replical", "replicable_passive_agnostic_tight": "replicable-erm", "replica2_tight": "replica2",
+}  # fmt: skip
 
 
 def sizes(name, **change):

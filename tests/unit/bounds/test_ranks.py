@@ -52,22 +52,10 @@ def test_identical_scores_never_split():
         ([0], [0], (0.7, 0.5), UNIFORM, r"needs a < b, got \[0.7, 0.5\]"),
         ([0], [0], (0, inf), UNIFORM, r"needs a < b, got \[0, inf\]"),
         ([0], [0], (np.nan, 1), UNIFORM, "needs a < b, got"),
-        (
-            [0, 1],
-            [0, 1],
-            (0, 1),
-            Prior.weights(Thresholds(3), [1, 2, 3]),
-            "the prior is for 3 hypotheses, but there are 2",
-        ),
-        (
-            [0, 1],
-            [0, 1],
-            (0, 1),
-            Prior.order(Thresholds(3), [1, 2, 0]),
-            "the prior is for 3 hypotheses, but there are 2",
-        ),
+        ([0, 1], [0, 1], (0, 1), Prior.weights(Thresholds(3), [1, 2, 3]), "the prior is for 3 hypotheses, but there are 2"),
+        ([0, 1], [0, 1], (0, 1), Prior.order(Thresholds(3), [1, 2, 0]), "the prior is for 3 hypotheses, but there are 2"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_one_sentence_with_the_value(one, two, ends, prior, message):
     with pytest.raises(ValueOutOfRange, match=message):
         agreement_bound(one, two, ends, prior)

@@ -32,16 +32,10 @@ def test_thresholds_with_cuts_and_real_features():
 
 def test_fingerprints_tell_classes_apart():
     made = [
-        Thresholds(5),
-        Thresholds(6),
-        Thresholds(5, labels=("a", "b")),
-        Thresholds(5, labels=("b", "a")),
-        Thresholds(cuts=[0.0, 1.0, 2.0, 3.0, 4.0]),
-        Intervals(5),
-        Star(5),
-        PredictionTable(["x", "y"]),
+        Thresholds(5), Thresholds(6), Thresholds(5, labels=("a", "b")), Thresholds(5, labels=("b", "a")),
+        Thresholds(cuts=[0.0, 1.0, 2.0, 3.0, 4.0]), Intervals(5), Star(5), PredictionTable(["x", "y"]),
         PredictionTable(["y", "x"]),
-    ]
+    ]  # fmt: skip
     assert len({C.fingerprint for C in made}) == len(made)
 
 

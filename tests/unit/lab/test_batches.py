@@ -48,16 +48,6 @@ def test_a_batch_is_a_table_to_fill_in_and_a_list_of_tasks(tmp_path):
     ]
 
 
-def test_nothing_but_what_the_lab_chose_to_show_leaves_the_house(tmp_path):
-    """No predictions, no labels given before: an annotator who sees them is no longer blind."""
-    path = written(tmp_path, 1, ["u"], {"u": {"text": "plain"}, "v": {"text": "another item"}}, LABELS)
-    everything = path.read_text() + path.with_suffix(".json").read_text()
-    assert path.read_text().splitlines() == ["id,text,label", "u,plain,"]
-    assert not any(label in everything for label in LABELS)
-    assert "predictions" not in everything
-    assert "another item" not in everything
-
-
 def test_a_batch_is_never_overwritten(tmp_path):
     """Somebody may be filling it in."""
     path = written(tmp_path, 1, ["u"], {}, LABELS)
@@ -171,10 +161,7 @@ def test_numbers_are_labels_in_either_form(tmp_path):
         ("id,label\nu,yes\nu,no\n", "answers the item 'u' twice, and differently"),
         ("id,label\nu,yes\nu,?\n", "answers the item 'u' twice, and differently"),
         ("id,label\n,yes\n", "a row has no id"),
-        (
-            "id,answer\nu,yes\n",
-            "needs the columns id and label, but begins with 'id,answer': give it its first line back",
-        ),
+        ("id,answer\nu,yes\n", "needs the columns id and label, but begins with 'id,answer': give it its first line back"),
         ("id|label\nu|yes\n", "needs the columns id and label, but begins with 'id|label'"),
         ('id;"label\nu;yes\n', "needs the columns id and label"),
         ("item,label\nu,yes\n", "needs the columns id and label"),
@@ -184,7 +171,7 @@ def test_numbers_are_labels_in_either_form(tmp_path):
         ('id;label\n"u"x;yes\n', "is no CSV file"),
         ("id;label;annotation_id\nu;yes;1\n", "is a CSV export of Label Studio"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, message):
     path = tmp_path / "batch.csv"
     path.write_text(text)

@@ -109,16 +109,21 @@ def test_a_certificate_reads_back_as_itself(runs, file):
         ("", "it is not valid JSON"),
         ("[]", "is no certificate of replical"),
         ('{"schema": 5}', "is no certificate of replical"),
-        ('{"schema": "replical.certificate/3"}', "says 'replical.certificate/3', this version reads"),
-        ('{"schema": "replical.certificate/2", "body": {"rounds": 1}}', "its rounds are damaged"),
-        ('{"schema": "replical.certificate/2"}', "has other parts than schema, body, digest and provenance"),
-        ('{"schema": "replical.certificate/2", "body": [], "digest": 1, "provenance": 2}', "has other parts than"),
-        ('{"schema": "replical.certificate/2", "body": {}, "digest": 1, "provenance": 2}', "it has been edited"),
+        (
+            '{"schema": "replical.certificate/2", "body": {}, "digest": "", "provenance": {"replical": "0.2.0"}}',
+            "certificate.json says 'replical.certificate/2', this version reads 'replical.certificate/3': check it with the "
+            "version of replical that wrote it, which its provenance names",
+        ),
+        ('{"schema": "replical.protocol/1"}', "says 'replical.protocol/1', this version reads 'replical.certificate/3'"),
+        ('{"schema": "replical.certificate/3", "body": {"rounds": 1}}', "its rounds are damaged"),
+        ('{"schema": "replical.certificate/3"}', "has other parts than schema, body, digest and provenance"),
+        ('{"schema": "replical.certificate/3", "body": [], "digest": 1, "provenance": 2}', "has other parts than"),
+        ('{"schema": "replical.certificate/3", "body": {}, "digest": 1, "provenance": 2}', "it has been edited"),
         ('{"schema": "a", "schema": "a"}', "a key occurs twice"),
         ('{"schema": NaN}', "NaN is no number"),
         ("[" * 100_000, "it is not valid JSON"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_certificate(tmp_path, text, message):
     (tmp_path / "certificate.json").write_text(text)
     with pytest.raises(BadCertificate, match=r"certificate.json") as caught_error:

@@ -200,12 +200,9 @@ def inquiry_first():
         ({"asked": ["i1", "i1"]}, "asked lists an item twice"),
         ({"answers": []}, "answers gives each of the"),
         ({"order": [f"m{h}" for h in reversed(range(6))]}, "is not the order that public.csv makes"),
-        (
-            {"asked": ["i1"], "answers": ["no"]},
-            "is not an order of public.csv: the transcript has no label for the item",
-        ),
+        ({"asked": ["i1"], "answers": ["no"]}, "is not an order of public.csv: the transcript has no label for the item"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_a_file_is_named(tmp_path, changes, message):
     file = tmp_path / "order.json"
     file.write_text(json.dumps(json.loads(OrderFile.of(section(), RECIPE).json) | changes), encoding="utf-8")
@@ -230,15 +227,12 @@ def test_an_order_by_numbers_is_strict():
     ("numbers", "message"),
     [
         (PRICES, "s.csv: 'm0' and 'm1' have the same price, and an order is strict: name a column more"),
-        (
-            {name: number for name, number in PRICES.items() if name != "m4"},
-            "s.csv has no price for the candidate 'm4'",
-        ),
+        ({name: number for name, number in PRICES.items() if name != "m4"}, "s.csv has no price for the candidate 'm4'"),
         (PRICES | {"m9": 2.5}, "s.csv has a price for 'm9', which is none of the candidates"),
         (PRICES | {"m2": float("nan")}, "s.csv: the price of 'm2' is nan"),
         (PRICES | {"m2": float("inf")}, "s.csv: the price of 'm2' is inf"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_numbers_is_named(numbers, message):
     with pytest.raises(BadTable) as caught:
         order_by(RECIPE, [("price", numbers)], descending=False, name="s.csv")

@@ -36,36 +36,18 @@ def test_every_source_reaches_the_plan_and_the_file(section, source):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        (
-            {"handicap": {"from": "elsewhere"}},
-            "one of order, exponentials, weights, cover, zero, values; got 'elsewhere'",
-        ),
+        ({"handicap": {"from": "elsewhere"}}, "one of order, exponentials, weights, cover, zero, values; got 'elsewhere'"),
         ({"handicap": {}}, "got None"),
         ({"handicap": {"from": "zero", "order": SIX}}, "handicaps from 'zero' have no key 'order'"),
         ({"handicap": {"from": "order", "order": [0, 1, 2]}}, "'m3' is missing"),
-        (
-            {"handicap": {"from": "order", "order": SIX, "shortlist": 7}},
-            "a shortlist of 7 is longer than the class of 6",
-        ),
-        (
-            {"handicap": {"from": "order", "order": SIX, "shortlist": 1}},
-            "shortlist must be a whole number of at least 2, got 1",
-        ),
-        (
-            {"handicap": {"from": "order", "order": SIX, "shortlist": 2.5}},
-            "shortlist must be a whole number of at least 2",
-        ),
+        ({"handicap": {"from": "order", "order": SIX, "shortlist": 7}}, "a shortlist of 7 is longer than the class of 6"),
+        ({"handicap": {"from": "order", "order": SIX, "shortlist": 1}}, "shortlist must be a whole number of at least 2, got 1"),
+        ({"handicap": {"from": "order", "order": SIX, "shortlist": 2.5}}, "shortlist must be a whole number of at least 2"),
         ({"handicap": {"from": "exponentials", "shortlist": 3}}, "a shortlist is the beginning of a public order"),
-        (
-            {"handicap": {"from": "cover", "members": [1, 2], "shortlist": 2}},
-            "and handicaps come from cover: publish an order",
-        ),
+        ({"handicap": {"from": "cover", "members": [1, 2], "shortlist": 2}}, "and handicaps come from cover: publish an order"),
         ({"handicap": {"from": "order"}}, "lists every hypothesis once"),
         ({"handicap": {"from": "values", "values": [0.0] * 5}}, "6 handicaps are needed, one a hypothesis, got 5"),
-        (
-            {"handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.4, float("nan")]}},
-            "of 'm5' must be a number",
-        ),
+        ({"handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.4, float("nan")]}}, "of 'm5' must be a number"),
         ({"handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.4, -0.1]}}, "of 'm5' must be a number"),
         ({"handicap": {"from": "values", "values": [0.0, 0.1, 0.2, 0.3, 0.4, "x"]}}, "handicaps are numbers"),
         ({"handicap": {"from": "cover"}}, "a cover lists the numbers of its members"),
@@ -75,7 +57,7 @@ def test_every_source_reaches_the_plan_and_the_file(section, source):
         ({"prior": {"kind": "order", "order": SIX}}, "[prior] is not for the learner handicap"),
         ({"learner": "a2", "handicap": {"from": "zero"}}, "[handicap] is for the learner of this name, not for 'a2'"),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_one_sentence(changes, message):
     changes = dict(changes)
     with pytest.raises(ReplicalError) as refused:

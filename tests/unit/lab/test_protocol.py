@@ -14,20 +14,12 @@ from support.lab import content
 from support.protocols import SECTIONS
 
 PUBLIC = {
-    "kind": "order",
-    "order": [*range(6)],
-    "public": f"sha256:{'0a' * 32}",
-    "public_items": 100,
-    "public_column": "y",
-}
+    "kind": "order", "order": [*range(6)], "public": f"sha256:{'0a' * 32}", "public_items": 100, "public_column": "y",
+}  # fmt: skip
 HANDICAPS = (
-    {"from": "order", "order": [*range(6)]},
-    {"from": "exponentials"},
-    {"from": "weights", "weights": [1] * 6},
-    {"from": "cover", "members": [0, 2]},
-    {"from": "zero"},
-    {"from": "values", "values": [0.0] * 6},
-)
+    {"from": "order", "order": [*range(6)]}, {"from": "exponentials"}, {"from": "weights", "weights": [1] * 6},
+    {"from": "cover", "members": [0, 2]}, {"from": "zero"}, {"from": "values", "values": [0.0] * 6},
+)  # fmt: skip
 COVER = {"from": "cover", "members": [0, 2], "radius": 0.5, "public": PUBLIC["public"], "public_items": 9}
 
 
@@ -55,6 +47,7 @@ def refused(said):
     [
         (content(), []),
         (content(), ["learner"]),
+        (content(), ["labels"]),
         (content(), ["class", "candidates", 1]),
         *((of_kind(kind), ["class"]) for kind in SECTIONS),
         *(
@@ -356,13 +349,6 @@ def test_more_cuts_than_anybody_lists():
     section = {"kind": "stumps", "features": ["x"], "range": [[0, 1]], "bins": 10**12}
     with pytest.raises(ReplicalError, match="cuts"):
         recipe(section, TEXTS, "s")
-
-
-def test_an_unknown_key_beside_the_labels_is_named():
-    said = content()
-    said["labels"]["colour"] = "blue"
-    with pytest.raises(BadProtocol, match="'colour'"):
-        Protocol.of(said)
 
 
 @pytest.mark.parametrize("weights", [["1", "1", "1", "1", "1", "1"], [True] * 6, "111111"])

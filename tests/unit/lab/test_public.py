@@ -91,12 +91,9 @@ def test_a_pool_apart_from_the_sample_is_fine():
     ("ids", "message"),
     [
         (["p3", "b", "c"], "1 of 3 items of the pool is in the public table the dict, e.g. 'p3': take those rows out"),
-        (
-            ["p3", "b", "p2"],
-            "2 of 3 items of the pool are in the public table the dict, e.g. 'p2': take those rows out",
-        ),
+        (["p3", "b", "p2"], "2 of 3 items of the pool are in the public table the dict, e.g. 'p2': take those rows out"),
     ],
-)
+)  # fmt: skip
 def test_an_item_of_the_sample_is_no_item_of_a_lab(ids, message):
     with pytest.raises(ReplicalError) as caught:
         check_apart(published(), SAMPLE, read_pool(SAMPLE | {"id": ids}, MODELS))

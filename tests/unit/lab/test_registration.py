@@ -64,12 +64,9 @@ def test_a_protocol_says_what_it_asks_for_and_keeps_its_fingerprint_in_a_file(tm
         ({"labs": {"names": ["a", "b"], "keys": {"c": "x"}}}, "a key of 'c', which is no lab"),
         ({"labs": {"names": ["a", "b"], "keys": {"a": "x"}}}, "the key of the lab 'a' must be an Ed25519 public key"),
         ({"labs": {"names": ["a", "b"], "keys": {"a": 5}}}, "the key of the lab 'a' must be an Ed25519 public key"),
-        (
-            {"labs": {"names": ["a", "b"], "keys": dict.fromkeys("ab", f"MCowBQYDK2VwAyEA{'A' * 43}=")}},
-            "the labs 'a' and 'b' have one key",
-        ),
+        ({"labs": {"names": ["a", "b"], "keys": dict.fromkeys("ab", f"MCowBQYDK2VwAyEA{'A' * 43}=")}}, "the labs 'a' and 'b' have one key"),
     ],
-)
+)  # fmt: skip
 def test_what_a_protocol_may_not_say_is_named(change, message):
     with pytest.raises(BadProtocol, match=message):
         Protocol.of(said() | change)

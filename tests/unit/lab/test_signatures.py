@@ -123,7 +123,7 @@ def test_a_signature_is_about_every_part_that_counts():
     assert wrong_signature(signed) is None
     assert signer(1).sign(signed) == signed  # Ed25519 draws nothing
     for change in (
-        {"schema": "replical.certificate/2"},
+        {"schema": "replical.certificate/3"},
         {"digest": "sha256:" + "b" * 64},
         {"provenance": signed["provenance"] | {"seal": "sha256:" + "c" * 64}},
         {"signature": signed["signature"] | {"key": signer(2).public}},

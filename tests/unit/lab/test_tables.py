@@ -176,18 +176,14 @@ def test_a_number_is_no_text():
         (FEATURES, {"dose": [1.0, float("inf"), 2.0]}, "missing or infinite"),
         (FEATURES, {"dose": [1.0, float("nan"), 2.0]}, "missing or infinite"),
         (LINE, {"dose": [1.0, float("-inf"), 2.0]}, "missing or infinite"),
-        (
-            recipe({"kind": "star", "features": ["dose"], "count": 3}, TEXTS, "s"),
-            {"dose": [0, 1, 3]},
-            "items must be cell numbers 0 to 2, got 3",
-        ),
+        (recipe({"kind": "star", "features": ["dose"], "count": 3}, TEXTS, "s"), {"dose": [0, 1, 3]}, "items must be cell numbers 0 to 2, got 3"),
         (
             recipe({"kind": "intervals", "features": ["dose"], "bins": 3}, TEXTS, "s"),
             {"dose": [0, -1, 2]},
             "items must be cell numbers 0 to 2, got -1",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_features_is_named(made, changes, message):
     assert message in refused(GOOD | changes, made)
 

@@ -64,17 +64,11 @@ C50, TASK = Thresholds(50), {"epsilon": 0.1, "delta": 0.1, "rho": 0.3, "theta": 
     ("pool", "name", "size", "kind", "sentence"),
     [
         ("finite", "paper", 10_000, PlanMismatch, r"would take about 1e\+16 items of a finite pool: use"),
-        (
-            "finite",
-            "tight",
-            10_000,
-            PoolExhausted,
-            r"at least 978,375 items and 978,375 would do, 97\.8 times the pool of 10,000",
-        ),
+        ("finite", "tight", 10_000, PoolExhausted, r"at least 978,375 items and 978,375 would do, 97\.8 times the pool of 10,000"),
         ("finite", "tight", "exact", PlanMismatch, "make it with pool='exact'"),
         ("exact", "tight", 10_000, PlanMismatch, "make it with pool='finite'"),
     ],
-)
+)  # fmt: skip
 def test_a_pool_that_replica2_cannot_use_is_refused_before_a_label(pool, name, size, kind, sentence):
     made = plan("replica2", C50, **TASK, pool=pool, name=name)
     with pytest.raises(kind, match=sentence):

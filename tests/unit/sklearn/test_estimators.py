@@ -73,20 +73,12 @@ print(json.dumps([[each["check_name"], each["status"]] for each in found]))
 LABELS = "the checks bring labels that the candidates do not know"
 INPUT = "what items may be, the candidates decide"
 LEFT_TO_CANDIDATES = {
-    "check_estimators_dtypes": LABELS,
-    "check_classifier_data_not_an_array": LABELS,
-    "check_classifiers_one_label": LABELS,
-    "check_classifiers_classes": LABELS,
-    "check_classifiers_train": LABELS,
-    "check_dtype_object": INPUT,
-    "check_estimators_empty_data_messages": INPUT,
-    "check_estimators_nan_inf": INPUT,
-    "check_estimator_sparse_tag": INPUT,
-    "check_estimator_sparse_array": INPUT,
-    "check_estimator_sparse_matrix": INPUT,
-    "check_fit1d": INPUT,
-    "check_fit2d_predict1d": INPUT,
-}
+    "check_estimators_dtypes": LABELS, "check_classifier_data_not_an_array": LABELS,
+    "check_classifiers_one_label": LABELS, "check_classifiers_classes": LABELS, "check_classifiers_train": LABELS,
+    "check_dtype_object": INPUT, "check_estimators_empty_data_messages": INPUT, "check_estimators_nan_inf": INPUT,
+    "check_estimator_sparse_tag": INPUT, "check_estimator_sparse_array": INPUT,
+    "check_estimator_sparse_matrix": INPUT, "check_fit1d": INPUT, "check_fit2d_predict1d": INPUT,
+}  # fmt: skip
 
 
 class Sign:

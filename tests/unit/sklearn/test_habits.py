@@ -63,16 +63,10 @@ def test_a_list_a_dict_and_pairs_are_the_same_candidates(table, models):
         ({}, "give the fitted estimators to choose among"),
         ([LogisticRegression], "'type' is the class LogisticRegression, which cannot predict"),
         ({"a": 3}, "the candidate 'a' is a int, which cannot predict"),
-        (
-            [LogisticRegression(), LinearSVC()],
-            "2 of 2 candidates are not fitted, the first of them 'logisticregression': fit each with",
-        ),
-        (
-            {"mine": make_pipeline(StandardScaler(), LogisticRegression())},
-            "1 of 1 candidate is not fitted, the first of them 'mine'",
-        ),
+        ([LogisticRegression(), LinearSVC()], "2 of 2 candidates are not fitted, the first of them 'logisticregression': fit each with"),
+        ({"mine": make_pipeline(StandardScaler(), LogisticRegression())}, "1 of 1 candidate is not fitted, the first of them 'mine'"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_chosen_among_is_one_sentence_before_any_label(estimators, words, table):
     asked = []
     selector = ReplicableSelector(estimators, seed="published", classes=["ill", "well"])
@@ -140,23 +134,14 @@ def test_who_has_a_proof_is_not_warned(table, models):
 @pytest.mark.parametrize(
     ("estimator", "words"),
     [
-        (
-            lambda models: ReplicableSelector([Rule(0.4), Rule(0.2), Rule(-1.0)], max_labels=9),
-            "the budget of 9 labels was spent.*more labels",
-        ),
-        (
-            lambda models: ReplicableSelector(models, learner="a2"),
-            "a2 does not prove that labs agree.*learner='handicap'",
-        ),
+        (lambda models: ReplicableSelector([Rule(0.4), Rule(0.2), Rule(-1.0)], max_labels=9), "the budget of 9 labels was spent.*more labels"),
+        (lambda models: ReplicableSelector(models, learner="a2"), "a2 does not prove that labs agree.*learner='handicap'"),
         (lambda models: ReplicableSelector(models, learner="erm"), "erm does not prove that labs agree"),
-        (
-            lambda models: ReplicableClassifier(max_labels=30),
-            "the budget of 30 labels was spent.*public rows .public=..., or a larger epsilon",
-        ),
+        (lambda models: ReplicableClassifier(max_labels=30), "the budget of 30 labels was spent.*public rows .public=..., or a larger epsilon"),
         (lambda models: ReplicableLinear(noisy=True, max_labels=60), "What would help"),
     ],
     ids=["budget", "a2", "erm", "rules", "linear"],
-)
+)  # fmt: skip
 def test_no_proof_is_a_warning_in_words_of_python(estimator, words, table, models):
     X, y = table
     model = estimator(models).set_params(seed="published", random_state=0)
@@ -172,15 +157,12 @@ def test_no_proof_is_a_warning_in_words_of_python(estimator, words, table, model
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            lambda X, y: X,
-            "public is a pair of rows and their labels, public=(X_public, y_public), got a ndarray of 100",
-        ),
+        (lambda X, y: X, "public is a pair of rows and their labels, public=(X_public, y_public), got a ndarray of 100"),
         (lambda X, y: (X, y, 3), "public is a pair of rows and their labels"),
         (lambda X, y: (X, (y == "ill").astype(int)), "public: the label 0 is not among the classes ['ill', 'well']"),
         (lambda X, y: (X, y[:9]), "inconsistent numbers of samples"),
     ],
-)
+)  # fmt: skip
 def test_public_rows_that_make_no_order_are_one_sentence(change, words, table, models):
     """Labels of another kind than the models' once made every model err on every row, and an order by name."""
     X, y = table
@@ -267,13 +249,9 @@ def test_a_result_in_print_is_short(table, models):
     ("missing", "code", "words"),
     [
         ("sklearn", "import replical.sklearn", "replical[sklearn]"),
-        (
-            "pyarrow",
-            "from replical.lab.columns import open_table; open_table('x.parquet', ['a']).__enter__()",
-            "replical[lab]",
-        ),
+        ("pyarrow", "from replical.lab.columns import open_table; open_table('x.parquet', ['a']).__enter__()", "replical[lab]"),
     ],
-)
+)  # fmt: skip
 def test_an_extra_that_is_missing_is_named(missing, code, words, tmp_path):
     block = f"import sys; sys.modules[{missing!r}] = None; import replical\ntry:\n    {code}\nexcept ImportError as error:\n    print(error)"
     (tmp_path / "x.parquet").write_bytes(b"PAR1")

@@ -27,7 +27,7 @@ from support.studies import BASE, GRID, based, of_pairs
         {"learner": "handicap", "pool_size": 200},
         {"learner": "handicap", "pool_size": 200, "noise": 0.05, "max_labels": 40},
         {"learner": "replical", "pool_size": "exact", "rho": 0.3},
-        {"learner": "a2", "pool_size": 200, "noise": "boundary:.2,.1", "max_labels": 10},
+        {"learner": "a2", "pool_size": 200, "noise": 0.2, "max_labels": 10},
         {"learner": "cal", "class": "halfspaces:2,40", "pool_size": 100},
     ],
     ids=lambda grid: grid["learner"] + " " + grid.get("class", ""),
@@ -51,13 +51,9 @@ def test_a_cell_is_an_audit(grid, sweep):
 
 def test_results_are_a_table_of_the_documented_kind(sweep):
     huge = {
-        "learner": ["replical"],
-        "pool_size": "exact",
-        "k_loop": 2**64 + 1,
-        "max_labels": 10**300,
-        "theta": 10**30,
+        "learner": ["replical"], "pool_size": "exact", "k_loop": 2**64 + 1, "max_labels": 10**300, "theta": 10**30,
         "plan": "paper",
-    }
+    }  # fmt: skip
     refused = {"learner": "replical", "plan": "paper", "theta": 3, "class": "thresholds:50"}
     rows = sweep(based(grid=[GRID, {**GRID, **huge}, {**GRID, **refused}], stop={"pairs": 3})).rows
     found = table(rows[::-1], pa)

@@ -12,13 +12,9 @@ from support.reference import binomial_upper
 from support.sequential import POWER, Promise, expected, outcomes
 
 SIZES = [
-    (0.1, 1000, 5e-7),
-    (0.05, 2000, 1e-6),
-    (0.05, 800, 5e-7),
-    (0.5, 120, 5e-7),
-    (0.15, 500, 5e-7),
+    (0.1, 1000, 5e-7), (0.05, 2000, 1e-6), (0.05, 800, 5e-7), (0.5, 120, 5e-7), (0.15, 500, 5e-7),
     (0.002, 5000, 1e-6),
-]
+]  # fmt: skip
 SMALL = (0.2, 20, 0.01)
 
 

@@ -60,14 +60,10 @@ def tumours(size, step=1):
 
 
 OPTIONS = [
-    ("handicap", {"rho": 0.1}),
-    ("handicap", {"rho": 0.1, "nu": 0}),
-    ("handicap", {"rho": 0.3, "batch": 8, "max_labels": 60}),
-    ("a2", {"epsilon": 0.08}),
-    ("cal", {}),
-    ("erm", {"k_final": 30}),
-    ("replicable-erm", {"rho": 0.3, "nu": 0.1, "k_final": 200}),
-]
+    ("handicap", {"rho": 0.1}), ("handicap", {"rho": 0.1, "nu": 0}),
+    ("handicap", {"rho": 0.3, "batch": 8, "max_labels": 60}), ("a2", {"epsilon": 0.08}), ("cal", {}),
+    ("erm", {"k_final": 30}), ("replicable-erm", {"rho": 0.3, "nu": 0.1, "k_final": 200}),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("learner", "options"), OPTIONS)

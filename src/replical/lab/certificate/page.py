@@ -15,32 +15,6 @@ from replical.core.text import count
 from replical.lab.certificate.checks import claim_of, protocol_of
 from replical.learners.proof import family_of
 
-_PAGE = Template(
-    """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '$hash'; form-action 'none'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>$title</title>
-<style>$style</style>
-</head>
-<body>
-<header>
-<p class="kind">$heading</p>
-<h1>$title</h1>
-</header>
-<main>
-<p class="summary$open">$answer</p>
-<p>$verdict</p>
-$sections
-</main>
-</body>
-</html>
-"""
-)
 _HEAD = "<thead><tr><th>condition</th><th class=n>found</th><th class=n>bound</th><th>held?</th></tr></thead>"
 
 
@@ -71,8 +45,9 @@ def page(certificate: Mapping[str, Any]) -> str:
         "this certificate": certificate["digest"],
         **({"signed with the key": certificate["signature"]["key"]} if "signature" in certificate else {}),
     }
-    labels = protocol["labels"].get("values", ["any answer"])
-    style = text.stylesheet(text.COMMON, text.READING) + _own_style()
+    labels = answering(protocol["labels"])
+    labels = labels if isinstance(labels, tuple) else labels.choices or ("any answer",)
+    style = text.stylesheet(text.COMMON, text.READING) + _asset("css")
     sections = {
         "The run": _table(facts),
         "What the promise needs": _conditions(body),
@@ -82,7 +57,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         + "<p>All of this is claimed until it is checked: <code>replical verify</code>, alone, with the pool, or with pool "
         "and journal, which alone shows what the labels prove.</p>",
     }
-    return _PAGE.substitute(
+    return Template(_asset("html")).substitute(
         hash=text.policy_hash(style),
         style=style,
         title=family.title,
@@ -94,8 +69,8 @@ def page(certificate: Mapping[str, Any]) -> str:
     )
 
 
-def _own_style() -> str:
-    return files("replical.lab.certificate").joinpath("assets/certificate.css").read_text(encoding="utf-8")
+def _asset(kind: str) -> str:
+    return files("replical.lab.certificate").joinpath(f"assets/certificate.{kind}").read_text(encoding="utf-8")
 
 
 def _conditions(body: Mapping[str, Any]) -> str:
@@ -116,10 +91,11 @@ def _costs(labels: Mapping[str, Any]) -> str:
 
 
 def _labels_asked(body: Mapping[str, Any]) -> str:
-    asked, error = body["labels"]["asked"], body.get("answer_error")
-    if error is None or error["labels"] == 0:
-        return str(asked)
-    return f"{asked - error['labels']} for the choice, {error['labels']} for its error"
+    labels, error = body["labels"], body.get("answer_error")
+    measured = 0 if error is None else error["labels"]
+    asked = str(labels["asked"] - measured)
+    asked = f"{labels['judgements'] - measured} judgements of {asked} items" if "judgements" in labels else asked
+    return f"{asked} for the choice, {measured} for its error" if measured else asked
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

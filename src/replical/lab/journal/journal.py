@@ -36,7 +36,7 @@ from replical.lab.journal.database import Database, Fence, make_private
 from replical.lab.journal.presence import Presence
 
 TABLE = "replical_events"
-SCHEMA = "replical.journal/2"
+SCHEMA = "replical.journal/3"
 _AT_ONCE = 10_000  # rows fetched at a time
 
 
@@ -66,7 +66,7 @@ class Event(NamedTuple):
     at: str = ""
 
     @property
-    def said(self) -> Said | None:
+    def answer(self) -> Said | None:
         """What it says of its item: the code of a label; or a gold answer or scores, which stand in the detail."""
         return self.label if self.detail is None else self.detail.get("answer")
 
@@ -411,7 +411,7 @@ class Journal:
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
-            label = "" if event.said is None else self.label(event.said)
+            label = "" if event.answer is None else self.label(event.answer)
             writer.writerow(exported([event.seq, event.kind, event.item, label, event.annotator, event.at, text]))
 
     def _refuse_others(self) -> None:
@@ -450,7 +450,10 @@ class Journal:
         except (AttributeError, TypeError, ValueError, RecursionError):
             schema = None
         if detail is not None and schema != SCHEMA:
-            raise BadJournal(f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}")
+            raise BadJournal(
+                f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}: go on with the version of replical "
+                "that began it"
+            )
         if link is None:
             raise _unlinked_error(self.where, 1)
 

@@ -118,7 +118,7 @@ class Ahead:
             seen += more
         return games.outcomes
 
-    def asked(self, left: Mask, m: int) -> NDArray[np.int64]:
+    def labels_of(self, left: Mask, m: int) -> NDArray[np.int64]:
         """How many labels an item of each kind (columns) takes where some (rows) are `left`, `m` among them."""
         here = left.astype(np.int64)
         apart = (here @ (self.says != self.says[:, [m]]).T > 0) & self.needed
@@ -170,7 +170,7 @@ class Games:
             mine = self.m[plays] == m
             where = plays[mine]
             self.wealth[where] += np.tensordot(counts[mine], ahead.gains(m), 1)
-            self.labels[where] += (kinds[mine] * ahead.asked(self.left[where], m)).sum(axis=1)
+            self.labels[where] += (kinds[mine] * ahead.labels_of(self.left[where], m)).sum(axis=1)
         self.lost[plays] += kinds @ ahead.losses
         self.items[plays] += counts.sum(axis=1)
         most = self.wealth[plays].max(axis=1, keepdims=True)

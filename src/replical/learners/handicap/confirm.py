@@ -259,7 +259,7 @@ class Wagers:
         self.accounts = Accounts(plan.n, plan)
         self.charge = np.zeros((len(plan.differences), 1), dtype=np.int64)
         self._differences = np.array(plan.differences, dtype=np.int64)
-        self._for, self._against, self._enough = plan.bets_for, plan.bets_against, plan.winning_wealth
+        self._for, self._against, self._winning_wealth = plan.bets_for, plan.bets_against, plan.winning_wealth
 
     def opponent(self, rivals: Indices) -> int:
         """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
@@ -274,12 +274,12 @@ class Wagers:
 
     def won(self, rivals: Indices) -> NDArray[np.bool_]:
         """Which `rivals` are done: W has reached 1/α."""
-        return self._for.reach(self.accounts.counts[:, rivals], self._enough)
+        return self._for.reach(self.accounts.counts[:, rivals], self._winning_wealth)
 
     @property
     def refuted(self) -> bool:
         """Has R reached 1/α?"""
-        return bool(self._against.reach(self.charge, self._enough)[0])
+        return bool(self._against.reach(self.charge, self._winning_wealth)[0])
 
 
 # In no list of learners: nobody runs it to find an answer.

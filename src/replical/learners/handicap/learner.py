@@ -98,7 +98,7 @@ class Handicap:
         def ahead() -> Ahead | None:
             """How the rest may go, if anything is left to decide, and items to come are like those so far."""
             foreseen = S.size > 1 and plan.foreseen and bets.scanned
-            return Ahead.of(plan, S, m, bets, history.seen, labels.V) if foreseen else None
+            return Ahead.of(plan, S, m, bets, history.observation, labels.V) if foreseen else None
 
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""

@@ -64,7 +64,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         "figures": _figures(pictures),
         "cells": _cells(rows),
         "growth": _growth(rows),
-        "refused": _refused(rows),
+        "refused": _refused_section(rows),
     }
     links = {"shows": "What this shows and does not show"}
     links |= {key: key.capitalize() for key, text in sections.items() if text} | {"made": "How it was made"}
@@ -159,7 +159,7 @@ def _growth(rows: list[Row]) -> str:
     return f"<p>{_GROWTH}</p>{growth_table(curves)}" if curves else ""
 
 
-def _refused(rows: list[Row]) -> str:
+def _refused_section(rows: list[Row]) -> str:
     left = [row for row in rows if row["status"] == "refused"]
     return f"<p>Cells that could not be run.</p>{refused_table(left)}" if left else ""
 
