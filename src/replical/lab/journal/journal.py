@@ -31,8 +31,7 @@ from replical.classes.grading import Said
 from replical.core.files import write_whole
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
-from replical.lab.journal.database import Database, Fence, make_private
-from replical.lab.journal.presence import Presence
+from replical.lab.journal.database import Database, Fence, Presence, make_private
 
 TABLE = "replical_events"
 SCHEMA = "replical.journal/3"
