@@ -35,6 +35,7 @@ from replical.classes.base import Label
 from replical.classes.recipe import Recipe
 from replical.core.canonical import digest_of, is_digest
 from replical.core.files import read_bytes
+from replical.core.text import is_seen
 from replical.errors import BadProtocol, BadTable, BadUsage, ReplicalError, ValueOutOfRange, remedy
 from replical.lab.signatures import is_public_key
 from replical.lab.tables import read_features
@@ -218,7 +219,7 @@ def is_name(value: Any) -> bool:
     >>> is_name("St. Mary, Oslo"), is_name(" Oslo"), is_name("")
     (True, False, False)
     """
-    return isinstance(value, str) and value.isprintable() and value == value.strip() and 0 < len(value) <= LONGEST_NAME
+    return isinstance(value, str) and is_seen(value) and value == value.strip() and 0 < len(value) <= LONGEST_NAME
 
 
 def check_name(name: str, listed: Sequence[str]) -> None:
