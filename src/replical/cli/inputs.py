@@ -19,7 +19,7 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import of_lists
-from replical.learners.parameters import PARAMETERS, TASK, Parameter
+from replical.learners.plan import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import HypothesisClass, class_size, is_listed
-from replical.classes.grading import Gold, loss_of
+from replical.classes.grading import Gold, Scores, loss_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals
@@ -19,8 +19,7 @@ from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find, load, owner
 from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.parameters import OPTIONS, PARAMETERS
-from replical.learners.plan import Condition, Plan, Task
+from replical.learners.plan import OPTIONS, PARAMETERS, Condition, Plan, Task
 from replical.pools.groups import SINGLE, Groups
 
 
@@ -199,8 +198,6 @@ def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
     if not isinstance(made, HandicapPlan) or made.noiseless:
         what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
         raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")
-    if made.fine:
-        raise BadSpec("losses of outputs are for items that come alone: leave out the group, or the loss")
     return made
 
 
@@ -211,8 +208,8 @@ def _with_table(made: Plan) -> HandicapPlan:
             f"a table that is the population is for handicap alone, without nu, batch and groups, got {made.learner}: leave "
             "them out"
         )
-    if made.fine:
-        raise BadSpec("a table that is the population has labels, and no loss of outputs: leave out one of them")
+    if isinstance(made.losses, Scores):
+        raise BadSpec("what judges score is no part of a table, so it cannot be the population: leave out one of them")
     return made
 
 
