@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-pa = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("pyarrow")
 
 from replical.evals.tables import read_losses
 from replical.lab import columns
@@ -12,6 +11,9 @@ from replical.lab import columns
 
 @pytest.mark.parametrize("scores", [None, "0:1"])
 def test_blocks_hold_so_many_cells_however_wide_a_table_is(tmp_path, monkeypatch, scores):
+    import pyarrow as pa
+    from pyarrow import parquet
+
     said = np.random.default_rng(1).integers(2, size=(50, 20))
     names = [f"m{h}" for h in range(20)]
     parquet.write_table(
