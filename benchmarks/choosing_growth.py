@@ -68,7 +68,7 @@ class Growing:
         if way == "tie":
             errors = labs.models.errors
             gap = int(errors[1] - errors[0]) * UNIT // len(labs.models.truth) + 1
-            options["handicaps"] = Handicaps.given(population.C, [gap / UNIT, 0.0])
+            options["handicaps"] = Handicaps.of(population.C, [gap / UNIT, 0.0])
         prior = labs.public_order(string) if way == "public" else UNIFORM
         made = plan("handicap", population.C, pool="finite", prior=prior, **options)
         ideal, private = labs.ideal(made, shared), PrivateRandomness.simulated(*labs.private(string, name))

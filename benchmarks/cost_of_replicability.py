@@ -80,7 +80,6 @@ FULL = [
     Case("thresholds:20000", "0.2", pairs=20),
     Case("stumps:10,200", "0.2", pairs=20, theta=10),
     Case("halfspaces:5,5000", "0.2", epsilon=0.2, pairs=20, theta=20),
-    Case("thresholds:20000", "boundary:0.2,0.05", pairs=20),
     Case("digits", pairs=60),
     Case("breast_cancer", pairs=24),
 ]

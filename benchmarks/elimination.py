@@ -25,7 +25,7 @@ from replical.pools.version_space import VersionSpace
 from replical.worlds.world import parse_noise
 
 WORLDS = ("thresholds:1000", "intervals:60", "stumps:10,50", "halfspaces:2,2000")
-NOISES = ("0", "0.05", "0.2", "boundary:0.2,0.05")
+NOISES = ("0", "0.05", "0.2")
 FIVE = tuple((Decimal(stake), Decimal(1) / 5) for stake in ("1", "0.85", "0.6", "0.35", "0.15"))
 SHARED = SharedRandomness("elimination")
 
@@ -84,8 +84,6 @@ def main() -> None:
     for spec in WORLDS:
         C, cells = parse(spec, seed="elimination")
         for noise in NOISES:
-            if noise.startswith("boundary") and not hasattr(C, "margin"):
-                continue
             world = World(C=C, cells=cells, noise=parse_noise(noise), pool_size=100_000)
             with stakes(FIVE):
                 before, batch_before = (

@@ -354,7 +354,7 @@ def grouped(labs: int, number: int = 1_200) -> list[dict[str, Any]]:
     found = []
     for name, C, rates, options, best in ways:
         c = [TIE, *[0.0] * 5] if C is six else [0.0, 0.0]
-        made = plan("handicap", C, pool="finite", handicaps=Handicaps.given(C, c), **NUMBERS, **options)
+        made = plan("handicap", C, pool="finite", handicaps=Handicaps.of(C, c), **NUMBERS, **options)
         results = []
         for lab in range(labs):
             private = PrivateRandomness.simulated(SEED, name, lab)

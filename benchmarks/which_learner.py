@@ -31,6 +31,8 @@ import numpy as np
 
 from replical import Handicaps, PrivateRandomness, SharedRandomness, World, learner_for, plan
 from replical.classes.catalogue import parse
+from replical.classes.halfspaces import HalfSpaces
+from replical.classes.thresholds import Thresholds
 from replical.learners.base import Learner
 from replical.worlds.labs import run_lab
 from replical.worlds.world import Population, parse_noise
@@ -41,7 +43,8 @@ BUDGET = 3000  # labels per lab
 PUBLIC, RADIUS = 2000, 0.8 * EPSILON  # public items that a cover is made on, and how far everyone may be from it
 OURS = ("c = 0", "exponentials", "cover")
 CLASSES = ("thresholds:1000", "halfspaces:2,2000", "stumps:5,40")
-POOLS, LABELS = (2000, 10_000), {"0": "none", "0.05": ".05", "boundary:0.45,0.03": "near ties", "outside": "outside"}
+NEAR_TIES = "boundary:0.45,0.03"
+POOLS, LABELS = (2000, 10_000), {"0": "none", "0.05": ".05", NEAR_TIES: "near ties", "outside": "outside"}
 LARGE = ("thresholds:1000000", 10_000)  # for the time it takes
 TRUTHS, BAND = 5, 0.1  # so many truths outside the class; the share on which each is none of its rules
 LOOKS = {"c = 0": ("#009E73", "^"), "exponentials": ("#111111", "o"), "cover": ("#D55E00", "*")}
@@ -72,7 +75,7 @@ class Cell:
 def world_of(world: str, noise: str) -> World:
     """Class and population; the labels are left out where their truth is outside the class."""
     C, cells = parse(world, seed=SEED)
-    return World(C=C, cells=cells, noise=0.0 if noise == "outside" else parse_noise(noise))
+    return World(C=C, cells=cells, noise=0.0 if noise in ("outside", NEAR_TIES) else parse_noise(noise))
 
 
 @cache
@@ -81,6 +84,11 @@ def population(world: str, noise: str, number: int) -> Population:
     made, number = world_of(world, noise), number % TRUTHS if noise == "outside" else number
     draws = PrivateRandomness.simulated(SEED, world, number, "world").generator()
     plain = made.population(int(draws.integers(len(made.C))))
+    if noise == NEAR_TIES:
+        flips = np.where(margin(plain.C, plain.cells, plain.target) <= 0.03, 0.45, 0.0)
+        right = plain.codes(plain.target)
+        law = np.where(np.arange(2) == right[:, None], 1 - flips[:, None], flips[:, None])
+        return Population(plain.C, cells=plain.cells, law=law, predictions=plain.predictions)
     if noise != "outside":
         return plain
     first = plain.cells if plain.cells.ndim == 1 else plain.cells[:, 0]
@@ -88,6 +96,16 @@ def population(world: str, noise: str, number: int) -> Population:
     start = draws.uniform(0.2, 0.7)
     codes = plain.codes(plain.target) ^ ((ranks >= start) & (ranks < start + BAND))
     return Population(plain.C, cells=plain.cells, law=np.eye(2)[codes], predictions=plain.predictions)
+
+
+def margin(C: Any, items: Any, h: int) -> Any:
+    """Distance of items from the boundary of rule `h`: cells of thresholds are mapped to [0, 1]."""
+    if isinstance(C, Thresholds):
+        return np.abs(items + 0.5 - h) / (len(C) - 1)
+    if isinstance(C, HalfSpaces):
+        return np.abs(items @ C.normals[h] - C.offsets[h])
+    feature, cut = C._parts(np.array([h]))  # of a stump
+    return np.abs(items[:, feature[0]] - cut[0])
 
 
 def learner_of(name: str, world: str, noise: str, number: int) -> Learner:

@@ -23,7 +23,6 @@ _HOMES = {
     "AskTell": "learners.base",
     "Audit": "worlds.audit",
     "Boosted": "learners.paper.boosting",
-    "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
     "Gold": "classes.grading",
     "Handicap": "learners.handicap.learner",
@@ -141,7 +140,6 @@ if TYPE_CHECKING:
     from replical.worlds.theta import curve as curve
     from replical.worlds.theta import theta as theta
     from replical.worlds.theta import theta_bound as theta_bound
-    from replical.worlds.world import BoundaryNoise as BoundaryNoise
     from replical.worlds.world import Population as Population
     from replical.worlds.world import World as World
 else:  # type checkers would take it to mean that any name exists

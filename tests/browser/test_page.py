@@ -172,7 +172,7 @@ def test_two_people_score_a_whole_run(tmp_path):
         assert server.wait(30) == 0
     done = json.loads((tmp_path / "page.json").read_text())["body"]
     with Journal(tmp_path / "page.db", write=False) as journal:
-        said = [(event.item, *event.said, event.annotator) for event in journal.events() if event.kind == "answer"]
+        said = [(event.item, *event.answer, event.annotator) for event in journal.events() if event.kind == "answer"]
     assert len(said) == len({each[:2] for each in said}) == done["labels"]["judgements"]
     assert {each[2] for each in said} == {"ann", "bob"}
     assert done["certified"]

@@ -182,7 +182,7 @@ def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
     labs, string = toy_labs(benchmark), SharedRandomness("toy")
     C = labs.population.C
     for c, ideal in (([0, 0.039, 0], 1), ([0, 0.041, 0], 0), ([0, 0, 0], 1)):
-        made = plan("handicap", C, pool="finite", handicaps=Handicaps.given(C, c), **benchmark.NUMBERS)
+        made = plan("handicap", C, pool="finite", handicaps=Handicaps.of(C, c), **benchmark.NUMBERS)
         assert labs.ideal(made, string) == ideal
     runs = labs(0)
     certified = [run for run in runs if run.method == "handicap" and run.certified]
@@ -342,6 +342,23 @@ def test_the_table_of_tolerances_is_the_recorded_one(module):
     found = read(BENCHMARKS / "history" / "choosing" / "tolerance.json")
     shown = benchmark.PAGE.read_text(encoding="utf-8").split(benchmark.MARKS[0])[1].split(benchmark.MARKS[1])[0]
     assert shown == f"\n{benchmark.table(found['tolerance'])}\n"
+
+
+def test_what_a_board_says_is_compared_with_the_truth(script, module, tmp_path):
+    """The quick form; and the page holds the recorded table, in which every statement holds as often as it has to."""
+    pytest.importorskip("sklearn")
+    script("board", "--draws", "2", "--items", "600", "--out", tmp_path)
+    benchmark, found = module("board"), read(BENCHMARKS / "history" / "board" / "0001.json")
+    assert [list(each) for each in (read(tmp_path / "board.json")["worlds"], found["worlds"])] == [
+        ["spread", "crowded", "ties"]
+    ] * 2
+    shown = benchmark.PAGE.read_text(encoding="utf-8").split(benchmark.MARKS[0])[1].split(benchmark.MARKS[1])[0]
+    assert shown == f"\n{benchmark.table(found['worlds'])}\n"
+    for figures in found["worlds"].values():
+        assert (
+            min(figures[each] for each in ("best in the set", "low holds, worst model", "high holds, worst model"))
+            > 0.95
+        )
 
 
 def test_an_interrupted_benchmark_of_choosing_goes_on(module, monkeypatch, tmp_path):

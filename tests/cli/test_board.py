@@ -1,6 +1,7 @@
 """``replical board`` and ``replical data import``."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -29,7 +30,8 @@ def made(rows=400, models=5):
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_a_board_of_labelled_outputs(tmp_path, command, suffix):
     table = write(tmp_path / f"table{suffix}", made())
-    code, out, err = command("board", table, "--html", str(tmp_path / "board.html"), "--top", "2")
+    written = ["--html", str(tmp_path / "board.html"), "--picture", str(tmp_path / "board.svg")]
+    code, out, err = command("board", table, *written, "--top", "2")
     assert code == 0, err
     assert "First: m0" in out
     assert ".. and 3 more" in out
@@ -41,7 +43,7 @@ def test_a_board_of_labelled_outputs(tmp_path, command, suffix):
     errors = [row["loss"] for row in told["models"]]
     assert errors == sorted(errors)
     assert all(row["behind_low"] <= row["behind_high"] for row in told["models"])
-    assert (tmp_path / "board.html").read_text().count("<circle") == 5
+    assert [(tmp_path / f"board.{kind}").read_text().count("<circle") for kind in ("html", "svg")] == [5, 5]
 
 
 def test_a_board_of_scores(tmp_path, command):
@@ -62,7 +64,7 @@ def test_a_board_of_scores(tmp_path, command):
     ("words", "told"),
     [
         (["--labels", "gold"], "has no column 'gold'"),
-        (["--scores", "0:1"], "'m0' has the score 2 in row 2"),
+        (["--scores", "0:1"], "table.parquet, row 2: 'm0' has the score 2"),
         (["--scores", "high"], "--scores says from where to where"),
         (["--tolerance", ".1"], "--tolerance and --string are given together"),
         (["--model", "m9"], "has no column 'm9'"),
@@ -76,16 +78,25 @@ def test_what_a_board_refuses(tmp_path, command, words, told):
     assert told in " ".join(err.split())
 
 
-def test_cells_without_a_value_are_named(tmp_path, command):
-    table = made(4)
-    table["m2"] = [0, 1, None, 2]
-    code, _, err = command("board", write(tmp_path / "table.parquet", table))
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("scores", [[], ["--scores", "0:9"]])
+def test_cells_without_a_value_are_named(tmp_path, command, suffix, scores):
+    table = made(4) | {"m2": [0, 1, None, 2]}
+    code, _, err = command("board", write(tmp_path / f"table{suffix}", table), *scores)
     assert code == 2
-    assert "'m2' has no value in row 3" in " ".join(err.split())
-    code, _, err = command(
-        "board", write(tmp_path / "words.csv", {"id": [1, 2], "a": ["x", "y"], "b": ["1", "2"]}), "--scores", "0:1"
-    )
+    assert f"table{suffix}, row 3: 'm2' has no value" in " ".join(err.split())
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_scores_as_text_are_named(tmp_path, command, suffix):
+    """Numbers written as text are numbers."""
+    table = {"id": [1, 2, 3], "a": ["1", "0.5", "0"], "b": ["1", "good", "0"]}
+    code, _, err = command("board", write(tmp_path / f"t{suffix}", table), "--scores", "0:1")
     assert code == 2
+    assert f"t{suffix}, row 2: 'b' has 'good', which is no score" in " ".join(err.split())
+    table["b"][1] = "1"
+    code, out, _ = command("board", write(tmp_path / f"t{suffix}", table), "--scores", "0:1", "--json")
+    assert (code, json.loads(out)["first"]) == (0, "b")
 
 
 def test_logs_become_a_pool_that_init_reads(tmp_path, command):
@@ -144,3 +155,61 @@ def test_an_import_warns_where_scores_say_otherwise(tmp_path, command):
     assert "log.jsonl, line 1: --what scores takes the scores" in err
     assert "Warning" not in command(*words, "--answers", "number")[2]
     assert json.loads(command(*words, "--json")[1])["against_score"] == 3
+
+
+READER = """
+def read(path):
+    for number, line in enumerate(path.read_text().split()):
+        model, output = line.split("=")
+        yield {{"item": number // 2, "model": model, "output": output, "gold": "x", {more}}}
+
+broken = 1 / {divisor}
+"""
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Install a package that has a reader of logs."""
+
+    def install(more="", divisor=1):
+        monkeypatch.delitem(sys.modules, "replical_logs", raising=False)
+        (tmp_path / "replical_logs.py").write_text(READER.format(more=more, divisor=divisor))
+        about = tmp_path / "replical_logs-1.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: replical-logs\nVersion: 1\n")
+        (about / "entry_points.txt").write_text("[replical.readers]\nours = replical_logs:read\n")
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr("sys.dont_write_bytecode", True)
+    return install
+
+
+def test_a_reader_of_ones_own_is_an_entry_point(tmp_path, command, install):
+    install()
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "one.log").write_text("m=x n=y m=x n=x")
+    code, out, err = command("data", "import", str(folder), "--reader", "ours", "--out", str(tmp_path / "t.csv"))
+    assert code == 0, err
+    assert "2 items, 2 models, with the right answers" in out
+    assert (tmp_path / "t.csv").read_text().splitlines()[1:] == ['"0","x","y","x"', '"1","x","x","x"']
+
+
+@pytest.mark.parametrize(
+    ("log", "more", "divisor", "told"),
+    [
+        ("m=x", "", 0, "the reader 'ours' cannot be loaded: ZeroDivisionError"),
+        ("m=x n", "", 1, "one.log: the reader fails after entry 1: ValueError"),
+        ("m=x n=y", "'score': 'good'", 1, "one.log, entry 1: the score 'good' is no number"),
+        ("m=x n=y", "'task': model", 1, "one.log, entry 2: the logs are of two tasks, 'm' and 'n'"),
+        ("m=x n=y m=x", "", 1, "n has no output for 1 of 2 items (1; the first is in {folder}/one.log, entry 3)"),
+    ],
+)
+def test_what_is_wrong_with_a_reader_is_one_sentence(tmp_path, command, install, log, more, divisor, told):
+    install(more, divisor)
+    (tmp_path / "one.log").write_text(log)
+    words = ("data", "import", str(tmp_path / "one.log"), "--out", str(tmp_path / "t.csv"))
+    code, _, err = command(*words, "--reader", "ours")
+    assert code == 2
+    assert told.format(folder=tmp_path) in " ".join(err.split())
+    assert "has the reader 'mine'" in command(*words, "--reader", "mine")[2]

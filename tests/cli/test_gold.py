@@ -157,7 +157,7 @@ def test_batches_are_filled_in_with_answers(command):
         )
     assert command("run", "b.toml", *flags)[0] == 3
     with Journal("f.db", write=False) as journal:
-        assert [event.said for event in journal.events() if event.kind == "answer"] == ["1"] * 7
+        assert [event.answer for event in journal.events() if event.kind == "answer"] == ["1"] * 7
     with batch.open("w", newline="") as file:
         csv.writer(file).writerows([["id", "label"], [rows[1]["id"], "2"]])
     code, _, err = command("run", "b.toml", *flags)
@@ -339,6 +339,6 @@ def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(install, l
     assert wrong in str(error.value)
     assert len(str(error.value).splitlines()) == 1
     with Journal("none.db", write=False) as journal:
-        assert [event.said for event in journal.events() if event.kind == "answer"] == ["a"]
+        assert [event.answer for event in journal.events() if event.kind == "answer"] == ["a"]
     assert canonical(labels)
     assert json.dumps(labels)

@@ -85,11 +85,6 @@ def test_without_right_answers_people_are_asked(table, command):
     assert "--ask page" in json.loads(command("init", "--pool", "mine.parquet", "--json")[1])["next"][0]
 
 
-def test_what_handicap_cannot_use_is_refused_as_a_flag(table, command):
-    code, _, err = command("init", "--pool", "mine.parquet", "--set", "nu=.1")
-    assert (code, "nu of handicap is left out" in err) == (2, True)
-
-
 def test_models_that_abstain_have_a_price(table, command):
     """The command that init suggests where no right answer is what some models say."""
     columns = table()
@@ -152,14 +147,6 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(table, command, tmp_pa
     assert message in told
     assert "\n" not in told
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
-
-
-def test_a_published_protocol_is_not_overwritten(table, command):
-    assert command("init", "--pool", "mine.parquet")[0] == 0
-    before = Protocol.read(Path("protocol.toml")).fingerprint
-    code, _, err = command("init", "--pool", "mine.parquet")
-    assert (code, "protocol.toml exists: a published protocol is not overwritten" in err) == (2, True)
-    assert Protocol.read(Path("protocol.toml")).fingerprint == before
 
 
 def test_public_items_that_are_in_the_pool_are_noticed_by_init_and_by_the_run(table, command):

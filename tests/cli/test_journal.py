@@ -3,30 +3,12 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 
 from replical import Session
-from replical.cli import main
-from replical.errors import BadJournal
 from replical.lab.journal.journal import Event, Journal
-from support.journals import unprotected, write_into
-
-
-def refused(*where, **how):
-    with pytest.raises(BadJournal) as caught:
-        Journal(*where, **how).close()
-    return str(caught.value)
-
-
-@pytest.fixture
-def path(tmp_path):
-    """A journal that has begun."""
-    with Journal(tmp_path / "a.db") as journal:
-        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
-        journal.append([Event(kind="ask", item="one"), Event(kind="ask", item="two")])
-    return tmp_path / "a.db"
+from support.journals import begun, refused, unprotected, write_into
 
 
 def test_export_writes_to_the_screen_or_a_file(make_world, tmp_path, command):
@@ -78,25 +60,18 @@ def test_a_password_is_never_shown(url, password, command):
     assert not any("hunter2" in text for text in told)
 
 
-def test_a_label_that_is_none_can_be_exported(path, command):
+def test_a_label_that_is_none_can_be_exported(tmp_path, command):
     """Whoever looks for a damaged event needs the export most."""
-    with Journal(path) as journal:
+    with Journal(path := begun(tmp_path)) as journal:
         journal.append([Event(kind="answer", item="one", label=7)])
     code, out, _ = command("journal", "export", path)
     assert code == 0
     assert ",label 7," in out
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def test_a_correction_of_nothing_leaves_nothing_behind(folder, capsys):
-    assert main(["journal", "correct", "typo.db", "--item", "u", "--label", "no"]) == 2
-    assert "there is no journal typo.db" in capsys.readouterr().err
-    assert not Path("typo.db").exists()
+def test_a_correction_of_nothing_leaves_nothing_behind(tmp_path, command):
+    code, _, err = command("journal", "correct", tmp_path / "typo.db", "--item", "u", "--label", "no")
+    assert (code, "there is no journal" in err, list(tmp_path.iterdir())) == (2, True, [])
 
 
 def test_a_journal_that_is_whole_tells_its_head(tmp_path, command):

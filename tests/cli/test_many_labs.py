@@ -36,24 +36,6 @@ def test_an_audit_of_groups_for_people(command):
     assert "at most 30% promised" in out
 
 
-BAD = [
-    (["--labs", "1"], "labs must be a whole number of at least 2, got 1"),
-    (["--labs", "2.5"], "2.5"),
-    (
-        ["--shift", "0.1"],
-        "No such option: --shift: leave it out, every promise is about labs that sample one population",
-    ),
-]
-
-
-@pytest.mark.parametrize(("words", "message"), BAD)
-def test_bad_input_is_one_sentence(command, words, message):
-    code, _, err = command(*OWN, *words)
-    assert code == 2
-    assert message in err
-    assert err.count("\n") <= 1
-
-
 def test_plans_know_labs(command):
     base = ["paper", "bill", "--class", "thresholds:100", "--epsilon", ".1", "--learner", "handicap", "--nu", "0"]
     found = told(command, *base, "--labs", "5")

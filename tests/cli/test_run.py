@@ -321,20 +321,6 @@ def test_batches_are_blind(lab):
         assert refused["message"] == f"{column!r} holds predictions: labelling is blind, so it is not shown"
 
 
-def test_a_label_studio_export_is_read_back(lab):
-    lab.protocol(batch=5)
-    told = lab.run("--ask", "file", "--batches", "out", code=3)
-    assert told["batch"] == "out/batch-0001.csv"
-    tasks = json.loads((lab.folder / "out/batch-0001.json").read_text())
-    for task in tasks:
-        value = {"choices": [lab.truth[task["data"]["id"]]]}
-        task["annotations"] = [{"completed_by": {"email": "ann@lab"}, "result": [{"value": value}]}]
-    (lab.folder / "export.json").write_text(json.dumps(tasks))
-    told = lab.run("--ask", "file", "--batches", "out", "--answers", "export.json", code=3)
-    assert (told["labels"]["answered"], told["pending"], told["batch"]) == (5, 5, "out/batch-0002.csv")
-    assert "ann@lab" in lab("journal", "export", "lab.db")
-
-
 def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
     lab.protocol(batch=5)
     told = lab.run("--ask", "file", code=3)
@@ -432,23 +418,6 @@ def test_batches_of_another_run_in_the_same_folder_are_left_alone(lab):
     lab.run("--ask", "file", "--batches", "out", code=3)
     (lab.folder / "out" / "batch-0009.csv").write_text("id,label\nnobody,maybe\n")
     assert lab.run("--ask", "file", "--batches", "out", code=3)["batch"] == "out/batch-0001.csv"
-
-
-def test_a_batch_saved_with_semicolons_is_read(lab):
-    """As Excel does in German or French: nothing is asked again."""
-    lab.protocol(batch=5)
-    told = lab.run("--ask", "file", "--show", "text", code=3)
-    lab.fill(told["batch"])
-    path = lab.folder / told["batch"]
-    path.write_text(path.read_text().replace(",", ";"))
-    told = lab.run("--ask", "file", "--show", "text", code=3)
-    assert (told["labels"]["answered"], told["batch"]) == (5, "lab.batches/batch-0002.csv")
-    path.write_text(path.read_text().replace(";", "|"))
-    refused = lab.run("--ask", "file", "--show", "text", code=2)
-    assert refused["message"] == (
-        "lab.batches/batch-0001.csv needs the columns id and label, but begins with 'id|text|label': give it its first line "
-        "back"
-    )
 
 
 @pytest.mark.parametrize("ask", ["file", "terminal", "page", "journal"])
@@ -611,30 +580,6 @@ def test_the_terminal_is_blind(lab, typed):
 
 
 # ---- corrections and export ----
-
-
-def test_export_tells_every_event_and_no_secret(lab):
-    lab.protocol(batch=5)
-    told = lab.run("--labels", "small.csv:truth", "--annotator", "Ann")
-    lab("journal", "export", "lab.db")
-    rows = list(csv.DictReader(io.StringIO(lab.out)))
-    assert list(rows[0]) == ["seq", "kind", "item", "label", "annotator", "at", "detail"]
-    kinds = [row["kind"] for row in rows]
-    assert (kinds[0], kinds[-1]) == ("created", "done")
-    assert kinds.count("ask") == kinds.count("answer") == told["labels"]["asked"]
-    assert all(row["label"] == lab.truth[row["item"]] for row in rows if row["kind"] == "answer")
-    assert private("cli") not in lab.out
-    assert private("cli") not in (lab.folder / "lab.json").read_text()
-    assert json.loads(rows[-1]["detail"])["hypothesis"] == told["hypothesis"]["index"]
-    shown = lab.out
-    lab("journal", "export", "lab.db", "--out", "events.csv")
-    assert lab.out == ""
-    assert (lab.folder / "events.csv").read_text().splitlines() == shown.splitlines()
-    lab("journal", "export", "nowhere.db", code=2)
-    assert "there is no journal nowhere.db" in lab.err
-    assert not (lab.folder / "nowhere.db").exists()
-    lab("journal", "export", "lab.db", "--out", "nowhere/events.csv", code=2)
-    assert "there is no folder nowhere for --out events.csv" in lab.err
 
 
 def test_export_of_the_labels_alone(lab):

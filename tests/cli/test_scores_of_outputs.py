@@ -237,7 +237,7 @@ def test_two_candidates_duel_at_the_terminal_and_from_a_column(command, monkeypa
     assert code == 3
     assert "'3' is none of 1, 2, tie" in " ".join(err.split())
     with Journal("t.db", write=False) as journal:
-        told = [event.said for event in journal.events() if event.kind == "answer"]
+        told = [event.answer for event in journal.events() if event.kind == "answer"]
     assert told[0] in LOSSES
     assert told[1] == "tie"
     table = said(3)
@@ -302,7 +302,7 @@ def test_a_batch_has_a_row_for_each_output_and_comes_to_what_a_column_does(comma
     done = read(Path("f.json"))["body"]
     assert command("verify", "f.json", "--pool", "1.csv", "--journal", "f.db")[0] == 0
     assert done["hypothesis"]["description"] == "short"
-    scored = [event.said for event in Journal("f.db", write=False).events() if event.kind == "answer"]
+    scored = [event.answer for event in Journal("f.db", write=False).events() if event.kind == "answer"]
     assert sum(map(len, scored)) == done["labels"]["judgements"]
     changed = filled(first, lambda row: {"pass": "fail", "fail": "pass"}[score_of(row)])
     code, said = by_file(command, "b.toml")
@@ -340,7 +340,7 @@ def preferred(first, second):
 
 def heard(path):
     with Journal(path, write=False) as journal:
-        return [event.said for event in journal.events() if event.kind == "answer"]
+        return [event.answer for event in journal.events() if event.kind == "answer"]
 
 
 @pytest.fixture
@@ -357,20 +357,6 @@ def test_two_candidates_duel_by_file(command, duel):
     code, said = by_file(command, "d.toml")
     assert code in (0, 3), said
     assert heard("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
-
-
-def test_two_candidates_duel_in_label_studio(command, duel):
-    config = duel.with_name("label-studio.xml").read_text()
-    assert all(f'<Choice value="{word}"/>' in config for word in ("1", "2", "tie"))
-    assert 'value="$output_1"' in config
-    tasks = json.loads(duel.with_suffix(".json").read_text())
-    said = ["tie"] + [preferred(task["data"]["output_0"], task["data"]["output_1"]) for task in tasks[1:]]
-    for task, word in zip(tasks, said, strict=True):
-        task["annotations"] = [{"result": [{"from_name": "label", "value": {"choices": [word]}}], "completed_by": 1}]
-    Path("export.json").write_text(json.dumps(tasks))
-    assert by_file(command, "d.toml", "--answers", "export.json")[0] in (0, 3)
-    best = [min(task["data"]["output_0"], task["data"]["output_1"], key=list(LOSSES).index) for task in tasks[1:]]
-    assert heard("f.db")[: len(tasks)] == ["tie", *best]
 
 
 def test_a_preference_for_what_nobody_says_is_refused(command):

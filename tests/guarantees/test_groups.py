@@ -77,7 +77,7 @@ def labs(world, seed, *, handicaps=True, ignore=False, weights=None):
     C = PredictionTable([f"m{place}" for place in range(len(world.handicap))])
     options = {} if ignore else {"groups": Groups(max(world.sizes), weights or world.weights)}
     if handicaps:
-        options["handicaps"] = Handicaps.given(C, world.handicap)
+        options["handicaps"] = Handicaps.of(C, world.handicap)
     else:
         options["prior"] = Prior.order(C, list(range(len(C))))
     made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite", **options)

@@ -68,7 +68,7 @@ def errors(world, private):
 def runs(world, seed, **options):
     """Labs with the public handicaps of a world, each with items of its own."""
     C = PredictionTable([f"m{place}" for place in range(len(world.excess))])
-    handicaps = Handicaps.given(C, world.handicap)
+    handicaps = Handicaps.of(C, world.handicap)
     epsilon = max(V, *world.handicap)
     made = plan("handicap", C, epsilon=epsilon, delta=BETA, rho=2 * BETA, pool="finite", handicaps=handicaps, **options)
     learner, labels = learner_for(made), KnownLabels(C, np.zeros(world.items, dtype=int))
@@ -211,7 +211,7 @@ def by_asked_labels(seed, *, again, items=520):
         first = int(inquiry.prior.values.argmin())
         unasked = np.setdiff1d(np.arange(items), [each.item for each in inquiry.asked])
         scanned = public[unasked] if again else errors(world, private).astype(int)
-        handicaps = Handicaps.given(C, [0.0 if h == first else V for h in range(2)])
+        handicaps = Handicaps.of(C, [0.0 if h == first else V for h in range(2)])
         made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite", handicaps=handicaps)
         pool, labels = Pool(C, scanned, private), KnownLabels(C, np.zeros(len(scanned), dtype=int))
         yield learn(learner_for(made), pool, labels, SharedRandomness(f"{seed} {number}"))

@@ -98,7 +98,7 @@ def handicaps_of(models):
 def runs(world, seed):
     """Labs with the same public handicaps, each with items of its own."""
     C, losses, each = labs(world, seed)
-    handicaps = Handicaps.given(C, handicaps_of(WORLDS[world].models))
+    handicaps = Handicaps.of(C, handicaps_of(WORLDS[world].models))
     made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, batch=8, pool="finite", losses=losses,
                 handicaps=handicaps)  # fmt: skip
     learner, shared = learner_for(made), SharedRandomness("losses")

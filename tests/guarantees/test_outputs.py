@@ -110,7 +110,7 @@ def labs(world, seed):
     """Labs with the same public handicaps, each with items and judges of its own."""
     loss, means, _, draw, items = WORLDS[world]
     C = OutputTable([f"m{place}" for place in range(len(means))], loss=loss)
-    given = Handicaps.given(C, handicaps(len(C)))
+    given = Handicaps.of(C, handicaps(len(C)))
     made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, batch=8, pool="finite", handicaps=given)
     for number in count():
         private = PrivateRandomness.simulated(seed, number)

@@ -47,7 +47,7 @@ def runs(world, seed, *, table=True):
     wrong, ends = np.zeros((world.rows, len(C)), dtype=int), np.cumsum(world.errors)
     for place, end in enumerate(ends.tolist()):
         wrong[end - world.errors[place] : end, place] = 1
-    handicaps = Handicaps.given(C, world.handicap)
+    handicaps = Handicaps.of(C, world.handicap)
     made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite", table=table, handicaps=handicaps)
     labels = KnownLabels(C, np.zeros(world.rows, dtype=int))
     for number in count():
@@ -78,11 +78,11 @@ def test_the_ideal_answer_stays_on_a_table(world, alarm, request, record_propert
 
 def at_least(self, m, leaves_at):
     """Drops at 1, too: whoever is exactly as good."""
-    owed = self._owed(m)
+    owed = self._debt(m)
     return Bets.stays(self, m, leaves_at) & ((owed < self._items - self.scanned) | (np.arange(len(owed)) == m))
 
 
-OWED = TableBets._owed
+OWED = TableBets._debt
 
 
 def too_much(self, m):
@@ -93,7 +93,7 @@ def too_much(self, m):
 @pytest.mark.claim("handicap")
 @pytest.mark.mutant
 @pytest.mark.parametrize(
-    ("name", "mutant"), [("stays", at_least), ("_owed", too_much)], ids=["drops at 1", "two errors more"]
+    ("name", "mutant"), [("stays", at_least), ("_debt", too_much)], ids=["drops at 1", "two errors more"]
 )
 def test_wrong_rules_for_a_table_are_noticed(name, mutant, alarm, monkeypatch, request, record_property):
     monkeypatch.setattr(TableBets, name, mutant)

@@ -104,11 +104,6 @@ class Boxes:
         cells: Indices = np.where(inside, bins @ powers, self.bins**self.dimensions)
         return cells
 
-    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each of `items` from the surface of box `h`, in the largest coordinate."""
-        low, high = np.array(self.ends(h)).T
-        return np.asarray(np.abs(np.maximum(low - items, items - high).max(axis=1)))
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)

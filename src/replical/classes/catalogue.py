@@ -108,9 +108,14 @@ _ALL = (
         theta=lambda _: 2.0,
     ),
     Kind(
-        kind="intervals", sizes=("G",), example="intervals:40", make=lambda sizes, _: intervals.Intervals(sizes[0]),
+        kind="intervals",
+        sizes=("G",),
+        example="intervals:40",
+        make=lambda sizes, _: intervals.Intervals(sizes[0]),
         section=lambda sizes: {"kind": "intervals", "features": ["x"], "bins": sizes[0]},
-        needs=frozenset({"features", "bins"}), options=frozenset({"range"}), recipe=intervals.recipe,
+        needs=frozenset({"features", "bins"}),
+        options=frozenset({"range"}),
+        recipe=intervals.recipe,
     ),
     Kind(
         kind="star",
@@ -174,7 +179,7 @@ _ALL = (
         atoms="normal",
         lists=False,
     ),
-)  # fmt: skip
+)
 KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}
 
 

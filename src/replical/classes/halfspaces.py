@@ -103,10 +103,6 @@ class HalfSpaces:
         """`codes` of everyone on `items` as bits of `out`: a row an item, a bit a hypothesis."""
         signs(items, self.normals, -self.offsets, out)
 
-    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each of `items` from the boundary of `h`."""
-        return np.asarray(np.abs(self._heights(items, np.array([h]))[0]))
-
     def _heights(self, items: Items, hypotheses: Indices) -> NDArray[np.float64]:
         """w.x - b, added up feature by feature: a matrix product may add in another order on another machine."""
         heights = np.repeat(-self.offsets[hypotheses][:, None], len(items), axis=1)

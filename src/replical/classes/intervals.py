@@ -78,17 +78,6 @@ class Intervals:
         first, last = self.ends(hypotheses)
         return ((first[:, None] <= items) & (items <= last[:, None])).astype(np.uint16)
 
-    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each of `items` from the nearer end of interval `h`, with cells mapped to [0, 1].
-
-        The empty interval has no end: the distance is infinite.
-        """
-        first, last = (int(end[0]) for end in self.ends(np.array([h])))
-        if last < first:
-            return np.full(len(items), np.inf)
-        middle = items + 0.5
-        return np.minimum(np.abs(middle - first), np.abs(middle - last - 1)) / self.grid
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)

@@ -91,12 +91,12 @@ class OutputTable(PredictionTable):
             If an output or a column is missing, lengths are unequal, or an output is not what the loss compares.
         """
         if isinstance(X, Mapping):
-            columns = [_listed(self._column(X, name)) for name in self.candidates]
+            columns = [_as_list(self._column(X, name)) for name in self.candidates]
             if len(lengths := {len(column) for column in columns}) > 1:
                 raise BadTable(f"columns have unequal lengths: {sorted(lengths)}")
             rows: Any = zip(*columns, strict=True)
         else:
-            rows = _listed(X)
+            rows = _as_list(X)
         return cast(Items, self.number(enumerate(rows), lambda row, name: f"the output of {name!r} in row {row}"))
 
     def _column(self, X: Mapping[str, ArrayLike], name: str) -> ArrayLike:
@@ -150,7 +150,7 @@ class OutputTable(PredictionTable):
         return np.array(said, dtype=object).reshape(-1, len(self)).T
 
 
-def _listed(values: Any) -> list[Any]:
+def _as_list(values: Any) -> list[Any]:
     rows = getattr(values, "values", values)  # of a frame or a series
     return list(rows() if callable(rows) else rows)
 

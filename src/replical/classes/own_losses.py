@@ -60,7 +60,7 @@ def own_kind(name: str, source: str, unit: int) -> Kind:
 
     def cost(output: str, answer: str, numbers: Mapping[str, Fraction]) -> Fraction:
         what = f"the loss {name!r} of {output!r:.60} at {answer!r:.60}"
-        first, again = (_checked(_call(function, name, output, answer), what, unit) for _ in range(2))
+        first, again = (_check_loss(_call(function, name, output, answer), what, unit) for _ in range(2))
         if first != again:
             raise BadProtocol(
                 f"{what} is {float(first):g} and then {float(again):g}: make it a function of these two alone"
@@ -104,7 +104,7 @@ def _call(function: Any, name: str, output: str, answer: str) -> Any:
         raise BadProtocol(f"the loss {name!r} fails for {output!r:.60} at {answer!r:.60}: {_reason(error)}") from error
 
 
-def _checked(value: Any, what: str, unit: int) -> Fraction:
+def _check_loss(value: Any, what: str, unit: int) -> Fraction:
     """A loss from 0 to 1 on the grid."""
     number = isinstance(value, int | float | Fraction) and not isinstance(value, bool) and math.isfinite(value)
     if not number or not 0 <= value <= 1:

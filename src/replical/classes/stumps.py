@@ -122,11 +122,6 @@ class Stumps:
         reached = items.T[feature] >= cut[:, None]
         return np.asarray(reached ^ (np.asarray(hypotheses) % 2 == 1)[:, None], dtype=np.uint16)
 
-    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each of `items` from the cut of `h`, in its feature."""
-        feature, cut = self._parts(np.array([h]))
-        return np.asarray(np.abs(items[:, feature[0]] - cut[0]))
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)

@@ -93,12 +93,6 @@ class Thresholds:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return (np.asarray(hypotheses)[:, None] < self.positions(items)[None, :]).astype(np.uint16)
 
-    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each of `items` from the cut of `h`; cells are mapped to [0, 1]."""
-        if self._cuts is not None:
-            return np.asarray(np.abs(items - self._cuts[h]))
-        return np.asarray(np.abs(items + 0.5 - h) / max(1, self._size - 1))
-
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)

@@ -20,7 +20,6 @@ from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.parameters import OPTIONS
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, audit_groups
 from replical.worlds.experiment import Experiment, Setup, prepare
-from replical.worlds.world import BoundaryNoise
 
 _RARE = tuple(name for name in OPTIONS if name != "labs")  # what --set takes, beside the plan
 _TERMS = (
@@ -44,7 +43,7 @@ def audit_command(
     nu: Annotated[
         float | None, flags.parameter("nu", "upper bound on the best error; the population's own if left out")
     ] = None,
-    noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
+    noise: Annotated[str, typer.Option(help="probability that a label is wrong")] = "0",
     labs: Annotated[int | None, flags.parameter("labs")] = None,
     prefer: flags.Prefer = None,
     given: flags.Set = None,
@@ -66,9 +65,18 @@ def audit_command(
     plan_name = rare.pop("plan", "tight")
     named = {"labs": labs} | {name: rare.get(name) for name in _RARE}
     experiment = Experiment(
-        class_spec=class_spec, learner=learner, epsilon=epsilon, pool_size=pool_size, delta=delta, rho=rho,
-        noise=noise, theta=theta, nu=nu, plan=plan_name, options=named,
-    )  # fmt: skip
+        class_spec=class_spec,
+        learner=learner,
+        epsilon=epsilon,
+        pool_size=pool_size,
+        delta=delta,
+        rho=rho,
+        noise=noise,
+        theta=theta,
+        nu=nu,
+        plan=plan_name,
+        options=named,
+    )
     C, _ = parse(class_spec, seed=seed)
     public_prior = flags.read_prior(C, prefer)
     with cluster(at) if at is not None else nullcontext(workers) as busy:
@@ -76,13 +84,22 @@ def audit_command(
             ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
         used = ready.learner.plan.prior
         inputs = {
-            "class": class_spec, "learner": learner, "plan": plan_name, "epsilon": epsilon, "delta": delta,
-            "rho": rho, "theta": ready.theta, "theta_source": ready.theta_source, "nu": ready.nu,
+            "class": class_spec,
+            "learner": learner,
+            "plan": plan_name,
+            "epsilon": epsilon,
+            "delta": delta,
+            "rho": rho,
+            "theta": ready.theta,
+            "theta_source": ready.theta_source,
+            "nu": ready.nu,
             "nu_source": ready.nu_source,
-            "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
-            "pool_size": ready.world.pool_size, **named,
-            "prior": None if used.kind == "uniform" else used.fingerprint, "seed": seed,
-        }  # fmt: skip
+            "noise": ready.world.noise,
+            "pool_size": ready.world.pool_size,
+            **named,
+            "prior": None if used.kind == "uniform" else used.fingerprint,
+            "seed": seed,
+        }
         _all_pairs(ready, inputs, pairs, busy, as_json=as_json)
 
 
@@ -103,9 +120,14 @@ def _all_pairs(
     labs = inputs["labs"]
     with progress("pairs of labs" if labs is None else f"groups of {labs} labs") as update:
         figures, groups = audit_groups(
-            ready.learner, ready.world, seed=inputs["seed"], groups=pairs, labs=labs or 2, workers=workers,
+            ready.learner,
+            ready.world,
+            seed=inputs["seed"],
+            groups=pairs,
+            labs=labs or 2,
+            workers=workers,
             progress=update,
-        )  # fmt: skip
+        )
     seconds = round(time.perf_counter() - started, 2)
     if as_json:
         told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": figures.vacuous, "seconds": seconds}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from replical.classes.table import PredictionTable
 from replical.cli.inputs import Prefer, never_over, number, read_prior, whole
@@ -19,7 +21,7 @@ from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.evals.board import Board, Choice, Floats, board, choose
 from replical.evals.logs import FORMS, Form, What, join
-from replical.evals.page import page, sentences
+from replical.evals.page import page, picture, sentences
 
 _SHOWN = 20  # models in the terminal
 _LARGE = 10**7  # cells that take seconds
@@ -45,6 +47,7 @@ def board_command(
     prefer: Prefer = None,
     level: Annotated[float, typer.Option(parser=number, help="how often a statement may be wrong")] = 0.05,
     html: Annotated[Path | None, typer.Option(help="the page to write")] = None,
+    figure: Annotated[Path | None, typer.Option("--picture", help="the picture to write, as SVG")] = None,
     top: Annotated[int, typer.Option(parser=whole, help="how many models to print")] = _SHOWN,
     id_column: IdColumn = "id",
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -59,7 +62,7 @@ def board_command(
         raise BadUsage(
             "--prefer says who is preferred among models within a tolerance: give --tolerance and --string too"
         )
-    never_over({"--html": html}, {"the table": table})
+    never_over({"--html": html, "--picture": figure}, {"the table": table})
     names, losses = _read(table, labels, scores, models, [id_column, *(without or ())])
     with progress("bets") if losses.size > _LARGE else nullcontext() as update:
         found = board(names, losses, level=level, progress=update)
@@ -69,12 +72,16 @@ def board_command(
         chosen = choose(names, losses, tolerance=tolerance, string=string, prior=prior, level=level)
     if html is not None:
         write_whole(html, page(found, chosen, tolerance, title=table.stem), what="the page", refuse=BadUsage)
+    if figure is not None:
+        write_whole(figure, picture(found, alone=True), what="the picture", refuse=BadUsage)
+    written = {"page": html, "picture": figure}
     if as_json:
-        answer(payload(found, chosen, tolerance) | {"page": None if html is None else str(html)})
+        answer(payload(found, chosen, tolerance) | {name: path and str(path) for name, path in written.items()})
         return
     _show(found, chosen, tolerance, top)
-    if html is not None:
-        prose.say(f"Written: {html}.")
+    if html is not None or figure is not None:
+        files = ", ".join(str(path) for path in written.values() if path is not None)
+        prose.say(f"Written: {files}.")
 
 
 def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dict[str, Any]:
@@ -92,7 +99,7 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
         choice |= {"survivors": list(chosen.survivors), "first_again": chosen.again}
     return {
         "schema": "replical.board/1", "items": found.items, "level": found.level, "first": found.first,
-        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.apart, "models": rows,
+        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.separations, "models": rows,
         "choice": choice,
     }  # fmt: skip
 
@@ -103,7 +110,9 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
 
     grid, alive = Table(box=None, padding=(0, 2, 0, 0)), set(found.survivors.tolist())
     for column in ("", "model", "mean loss", "behind the best", ""):
-        grid.add_column(column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model")
+        grid.add_column(
+            column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model", overflow="fold"
+        )
     for place, h in enumerate(found.order[:top].tolist(), 1):
         gap = f"{round_down(found.low[h], 4)} to {round_up(found.high[h], 4)}"
         name, best = Text(found.models[h]), "may be the best" if h in alive else ""
@@ -128,13 +137,10 @@ def _read(
         raise BadUsage(f"{table} has no column {labels!r}: name the right answers with --labels, or give --scores 0:1")
     columns = [*wanted, *([] if scores else [labels])]
     parts: list[Floats] = []
-    kinds = {"numbers": columns} if scores else {"texts": columns}
-    with reading(table) as update, open_table(table, columns, **kinds) as rows:
-        done = 0
+    with reading(table) as update, open_table(table, columns, texts=columns) as rows:
         for block in rows.blocks(columns, together=True):
-            done += block.rows
-            update(done, rows.rows or done)
-            parts.append(_losses(block.columns, wanted, None if scores else labels, least, most, done - block.rows))
+            update(block.start + block.rows, rows.rows or block.start + block.rows)
+            parts.append(_losses(block, wanted, None if scores else labels, least, most, table))
     if not parts:
         raise BadTable(f"{table} holds no items: write one row an item")
     return wanted, np.concatenate(parts)
@@ -155,41 +161,55 @@ def _range(scores: str | None) -> tuple[float, float]:
     return least, most
 
 
-def _losses(
-    columns: dict[str, Any], wanted: list[str], labels: str | None, least: float, most: float, start: int
-) -> Floats:
+def _losses(block: Any, wanted: list[str], labels: str | None, least: float, most: float, table: Path) -> Floats:
     """One block: wrong or right, or how far a score is from the best one."""
     from pyarrow import compute
 
-    said, right = [], None if labels is None else columns[labels].cast("string")
+    def where(rows: Sequence[bool] | NDArray[np.bool_]) -> tuple[int, str]:
+        row = int(np.argmax(rows))
+        return row, f"{table}, row {block.start + row + 1}"
+
+    said, right = [], None if labels is None else block.columns[labels].cast("string")
     for name in wanted if labels is None else [labels, *wanted]:
-        if columns[name].null_count:
-            row = start + int(np.flatnonzero(columns[name].is_null().to_numpy(zero_copy_only=False))[0]) + 1
+        column = block.columns[name]
+        if column.null_count:
+            _, place = where(column.is_null().to_numpy(zero_copy_only=False))
             raise BadTable(
-                f"{name!r} has no value in row {row}: a board takes items that are all answered and labelled"
+                f"{place}: {name!r} has no value, and a board takes items that are all answered and labelled"
             )
     for name in wanted:
-        column = columns[name]
+        column = block.columns[name]
         if right is not None:
             wrong = compute.not_equal(column.cast("string"), right).to_numpy(zero_copy_only=False)
             said.append(wrong.astype(np.float32))
             continue
         try:
-            cells = np.asarray(column.cast("float64").to_numpy(zero_copy_only=False), dtype=np.float64)
+            plain = column.dictionary_decode() if hasattr(column, "dictionary") else column
+            cells = np.asarray(plain.cast("float64").to_numpy(zero_copy_only=False), dtype=np.float64)
         except ValueError as error:
+            values = column.to_pylist()
+            row, place = where([not _is_number(value) for value in values])
             raise BadTable(
-                f"the column {name!r} holds no scores: {str(error)[:80]}; leave it out with --without"
+                f"{place}: {name!r} has {values[row]!r:.40}, which is no score; a column that is no model, leave out with "
+                "--without"
             ) from error
         loss = (most - cells) / (most - least)
-        outside = np.flatnonzero(~((loss >= 0) & (loss <= 1)))
-        if len(outside):
-            row = int(outside[0])
+        if not ((loss >= 0) & (loss <= 1)).all():
+            row, place = where(~((loss >= 0) & (loss <= 1)))
             raise BadTable(
-                f"{name!r} has the score {cells[row]:g} in row {start + row + 1}, and scores go from {least:g} to {most:g}: "
-                "correct it, or --scores"
+                f"{place}: {name!r} has the score {cells[row]:g}, and scores go from {least:g} to {most:g}: correct it, or "
+                "--scores"
             )
         said.append(loss.astype(np.float32))
     return np.stack(said, axis=1)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def import_command(
@@ -203,6 +223,9 @@ def import_command(
         str | None, typer.Option(help="which score of lm-evaluation-harness; its first if left out")
     ] = None,
     task: Annotated[str | None, typer.Option(help="which task, if the logs hold several")] = None,
+    reader: Annotated[
+        str | None, typer.Option(help="for other formats: the name of a reader that some installed package has")
+    ] = None,
     common: Annotated[bool, typer.Option("--common", help="leave out items that some model has not answered")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
@@ -217,12 +240,12 @@ def import_command(
         raise BadUsage(f"--answers is {', '.join(FORMS[:-1])} or {FORMS[-1]}, got {answers!r}")
     if out.suffix not in (".parquet", ".csv"):
         raise BadUsage(f"a table ends in .parquet or .csv, got {out}")
-    files = _files(logs)
+    files = _files(logs, "*" if reader else "*.jsonl")
     never_over({"--out": out}, {str(path): path for _, path in files})
     form: Form = answers  # type: ignore[assignment]
     cells: What = what  # type: ignore[assignment]
     with progress("bytes") as update:
-        joined = join(files, what=cells, form=form, metric=metric, task=task, progress=update)
+        joined = join(files, what=cells, form=form, metric=metric, task=task, reader=reader, progress=update)
     columns = joined.columns(common=common)
     _write(columns, out)
     if joined.against:
@@ -244,13 +267,15 @@ def import_command(
         prose.say(f"Next: {then}")
 
 
-def _files(logs: list[str]) -> list[tuple[str | None, Path]]:
+def _files(logs: list[str], pattern: str) -> list[tuple[str | None, Path]]:
     found: list[tuple[str | None, Path]] = []
     for each in logs:
         name, equals, rest = each.partition("=")
         path = Path(rest if equals and not Path(each).exists() else each)
         if path.is_dir():
-            inside = sorted(path.rglob("samples_*.jsonl")) or sorted(path.rglob("*.jsonl"))
+            inside = sorted(path.rglob("samples_*.jsonl")) or [
+                each for each in sorted(path.rglob(pattern)) if each.is_file()
+            ]
             if not inside:
                 raise BadUsage(f"{path} holds no logs: they are called samples_*.jsonl, or end in .jsonl")
             found += [(None, log) for log in inside]

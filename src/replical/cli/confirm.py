@@ -99,9 +99,16 @@ def confirm_command(
     labelling = _Labelling(protocol=protocol, source=source)
     with Journal(journal) as lab_journal:
         done = run(
-            protocol, lab, labelling, lab_journal, lab=lab_name, key=key, annotator=annotator, out=out,
+            protocol,
+            lab,
+            labelling,
+            lab_journal,
+            lab=lab_name,
+            key=key,
+            annotator=annotator,
+            out=out,
             envelope=envelope,
-        )  # fmt: skip
+        )
         proof, before = None if done.open else done.result.proof, labelling.before
         h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
         payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}

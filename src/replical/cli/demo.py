@@ -71,8 +71,8 @@ def demo_command(
     started = time.perf_counter()
     alike, elsewhere = trials()
     prose.print(_opening(alike))
-    prose.print(_table(ALIKE, one := measured(alike)))
-    prose.print(_table(ELSEWHERE, two := measured(elsewhere)))
+    prose.print(_table(ALIKE, one := measure(alike)))
+    prose.print(_table(ELSEWHERE, two := measure(elsewhere)))
     prose.print(_meaning(alike, one["handicap"], two))
     prose.print(f"({time.perf_counter() - started:.0f} s)")
 
@@ -101,7 +101,7 @@ def trials() -> tuple[Comparison, Comparison]:
     return Comparison(world=labs, public=alike, seed=SEED), Comparison(world=labs, public=balanced, seed=SEED)
 
 
-def measured(trial: Comparison) -> dict[str, Figures]:
+def measure(trial: Comparison) -> dict[str, Figures]:
     """Every text: what each way comes to."""
     outcomes = []
     with (

@@ -16,9 +16,18 @@ from replical.gpu import device
 
 _CORE = ("numpy", "scipy", "typer", "rich")
 _OPTIONAL = (
-    "pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "dask", "scikit-learn", "opendp", "cryptography",
-    "numba", "torch",
-)  # fmt: skip
+    "pyarrow",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+    "matplotlib",
+    "dask",
+    "scikit-learn",
+    "opendp",
+    "cryptography",
+    "numba",
+    "torch",
+)
 
 
 def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False) -> None:

@@ -20,7 +20,6 @@ from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
 from replical.pools.pool import Pool
 from replical.worlds.forecast import Prediction, forecast
-from replical.worlds.world import Noise
 
 _TIMES, _LABELS = (1, 2, 4), (50, 100, 200, 400, None)  # of a lab's items, and labels, that a forecast is told for
 FIRST = 16  # labels before the first estimate; then always twice as many
@@ -160,7 +159,7 @@ def make_forecast(
     pool: Pool,
     draws: int,
     *,
-    noise: Noise | None,
+    noise: float | None,
     far: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> Prediction:
@@ -185,7 +184,7 @@ def _proof(forecast: Prediction) -> str:
     return f"a proof in {percent(forecast.certified_fraction or 0.0)} of labs"
 
 
-def _together(forecast: Prediction) -> str:
+def _pair_words(forecast: Prediction) -> str:
     """What two labs may expect: a proof of one answer, or how often they differ where nothing is proven."""
     if forecast.same is not None:
         return f"two labs both certified with the same answer in at least {int(100 * forecast.same)}% of cases"
@@ -215,7 +214,7 @@ def forecast_reading(forecast: Prediction, rho: float) -> str:
     """The same in sentences."""
     proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)} at rho = {rho:g}"
     return (
-        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_together(forecast)}: an estimate from "
+        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_pair_words(forecast)}: an estimate from "
         f"{forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}."
     )
 
@@ -261,11 +260,17 @@ def _show_chances(forecast: Prediction) -> None:
 def forecast_payload(forecast: Prediction) -> dict[str, Any]:
     """The same as JSON tells it."""
     return {
-        "items": forecast.items, "draws": forecast.draws, "labels_low": forecast.labels_low,
-        "labels_median": forecast.labels_median, "labels_high": forecast.labels_high,
-        "certified": forecast.certified_fraction, "same": forecast.same, "chances": chances(forecast),
-        "differ": forecast.disagreement_mean, "method": forecast.method,
-    }  # fmt: skip
+        "items": forecast.items,
+        "draws": forecast.draws,
+        "labels_low": forecast.labels_low,
+        "labels_median": forecast.labels_median,
+        "labels_high": forecast.labels_high,
+        "certified": forecast.certified_fraction,
+        "same": forecast.same,
+        "chances": chances(forecast),
+        "differ": forecast.disagreement_mean,
+        "method": forecast.method,
+    }
 
 
 class Outlook:
@@ -287,7 +292,7 @@ class Outlook:
 
     def look(self) -> None:
         """Make an estimate if it is time for one. To be called by whoever changes the session."""
-        labels = self._session.ledger.heard
+        labels = self._session.ledger.label_count
         if labels >= self._next and not self._session.ended:
             while self._next <= labels:
                 self._next *= 2
@@ -324,7 +329,7 @@ class Outlook:
     @property
     def about(self) -> int | None:
         """About how many labels are left, to two figures, by the last estimate or the forecast; None if nobody knows."""
-        heard = self._session.ledger.heard
+        heard = self._session.ledger.label_count
         return None if self._whole is None or self._whole < heard + 1 else two_figures(self._whole - heard)
 
     def left(self) -> str:

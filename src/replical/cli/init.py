@@ -20,7 +20,7 @@ from replical.cli import questions
 from replical.cli.order import ask_order, by_columns, read_order
 from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
-from replical.cli.questions import MANY, SHORTLIST, Given
+from replical.cli.questions import MANY, SHORTLIST, Choices
 from replical.core.text import count, listing
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, models_alike
@@ -142,7 +142,7 @@ def init_command(
     named = sections.features_of(features)
     check_new(out, force=force)
     apart = [*(leave_out or []), *(of_pool[key] for key in ("group",) if key in of_pool)]
-    said = Given(pool=pool, leave_out=apart, abstain=abstain, price=price, public=public, prefer=prefer,
+    said = Choices(pool=pool, leave_out=apart, abstain=abstain, price=price, public=public, prefer=prefer,
         handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
     asks = questions.may_ask(yes=yes, as_json=as_json)
     if pool is None and (class_spec or candidates or cuts):
@@ -169,7 +169,7 @@ def init_command(
     class_recipe = recipe_of(section, labels, text)
     made, public_file, sample = _public_order(said, start, class_recipe, labels, id_column, asks, out)
     looked_at = start.table if public_file is None else public_file
-    alike = start.alike(looked_at)
+    alike = start.duplicates(looked_at)
     if alike and not as_json:
         _say_alike(alike, looked_at)
     record = find(standard_learner(lists=lists) if learner is None else sections.learner_id(learner))
@@ -228,7 +228,7 @@ class _Start:
         listed = self.section.get("candidates")
         return None if listed is None else [each["name"] for each in listed]
 
-    def alike(self, looked_at: Path | None) -> list[list[str]]:
+    def duplicates(self, looked_at: Path | None) -> list[list[str]]:
         """Groups of models that say the same in every row of the table that is looked at."""
         if self.found is None or looked_at is None:
             return []
@@ -267,7 +267,7 @@ def _no_rules(given: Mapping[str, object]) -> None:
 
 
 def _read_and_ask(
-    said: Given, read: Callable[[], _Start], *, asks: bool, ours: bool, lists_labs: bool, quiet: bool
+    said: Choices, read: Callable[[], _Start], *, asks: bool, ours: bool, lists_labs: bool, quiet: bool
 ) -> _Start:
     """What is read from a table; whoever can be asked is asked which, and about it."""
     if asks and said.pool is None:
@@ -283,7 +283,7 @@ def _read_and_ask(
 
 
 def _read_table(
-    said: Given, out: Path, id_column: str, label_column: str | None, values: str | None, candidates: str | None
+    said: Choices, out: Path, id_column: str, label_column: str | None, values: str | None, candidates: str | None
 ) -> _Start:
     """Models and labels, from a lab's table."""
     table = _table(said.pool)
@@ -306,7 +306,7 @@ def _table(pool: Path | None) -> Path:
 
 
 def _public_order(
-    said: Given, start: _Start, models: Recipe, labels: Mapping[str, Any], id_column: str, asks: bool, out: Path
+    said: Choices, start: _Start, models: Recipe, labels: Mapping[str, Any], id_column: str, asks: bool, out: Path
 ) -> PublicOrder:
     """An order that was made before or is made now, or the labelled items that make one."""
     file, public = said.prefer, said.public

@@ -175,7 +175,7 @@ def read_prior(C: HypothesisClass, prefer: Path | None) -> Prior:
         return UNIFORM
     if prefer.suffix == ".csv":
         return Prior.weights(C, read_numbers(C, prefer, "weight"))
-    return Prior.order(C, _preferred(C, prefer))
+    return Prior.order(C, _read_preference(C, prefer))
 
 
 def read_numbers(C: HypothesisClass, path: Path, column: str) -> list[float]:
@@ -207,7 +207,7 @@ def _names(C: HypothesisClass) -> list[str]:
     return list(C.candidates) if isinstance(C, PredictionTable) else [str(h) for h in range(len(C))]
 
 
-def _preferred(C: HypothesisClass, path: Path) -> list[int]:
+def _read_preference(C: HypothesisClass, path: Path) -> list[int]:
     try:
         listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:

@@ -150,7 +150,7 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     """For the person who runs, never for the one who labels."""
     if session.course.latest is None:
         return
-    labels, still = count(session.ledger.heard, "label"), session.course.latest.survivors
+    labels, still = count(session.ledger.label_count, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
         notes.say(f"{labels}, measuring the error of the answer")
         return
@@ -175,7 +175,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
         session.journal.checkpoint()  # a person takes longer
         item = session.open[0]
         left = "" if outlook is None else outlook.left()
-        notes.say(f"\nItem {session.ledger.heard + 1}{f' ({left})' if left else ''}: {item}")
+        notes.say(f"\nItem {session.ledger.label_count + 1}{f' ({left})' if left else ''}: {item}")
         for column, text in details([item]).get(item, {}).items():
             notes.say(f"  {column}: {text}")
         if judged:

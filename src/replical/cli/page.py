@@ -69,11 +69,17 @@ class PageOptions:
 
 # How the value of each key is read, and what it is.
 _PAGE: dict[str, tuple[Callable[[str], Any], str]] = {
-    "votes": (int, "a whole number"), "host": (str, "an address"), "port": (int, "a whole number"),
-    "media": (Path, "a folder"), "instructions": (Path, "a file"), "people": (Path, "a file"),
-    "token": ({"yes": True, "no": False}.__getitem__, "yes or no"), "proxy": (str, "an address"),
-    "url": (str, "an address"), "project": (int, "a whole number"),
-}  # fmt: skip
+    "votes": (int, "a whole number"),
+    "host": (str, "an address"),
+    "port": (int, "a whole number"),
+    "media": (Path, "a folder"),
+    "instructions": (Path, "a file"),
+    "people": (Path, "a file"),
+    "token": ({"yes": True, "no": False}.__getitem__, "yes or no"),
+    "proxy": (str, "an address"),
+    "url": (str, "an address"),
+    "project": (int, "a whole number"),
+}
 _LIVE = {"votes", "url", "project"}  # what Label Studio is told
 PageWords = Annotated[
     list[str] | None,

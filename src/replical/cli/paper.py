@@ -68,7 +68,7 @@ def _progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
 
         def update(far: Progress) -> None:
             words = (
-                f"{far.cells_done} of {far.cells} cells, {far.pairs_done} of {far.pairs} pairs{_left(far.seconds_left)}"
+                f"{far.cells_done} of {far.cells} cells, {far.pairs_done} of {far.pairs} pairs{_rest(far.seconds_left)}"
             )
             bar.update(task, completed=far.pairs_done, total=far.pairs, words=words)
             now = time.monotonic()
@@ -79,7 +79,7 @@ def _progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
         yield update
 
 
-def _left(seconds: float | None) -> str:
+def _rest(seconds: float | None) -> str:
     """How long it still takes, as roughly as it is known."""
     if not seconds:  # nothing to go by, or nothing left to run
         return ""

@@ -37,9 +37,7 @@ Theta = Annotated[float | None, parameter("theta", "disagreement coefficient; co
 Nu = Annotated[float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")]
 Labs = Annotated[int, typer.Option("--labs", parser=whole, help="how many labs are to agree")]
 ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items: .parquet or .csv")]
-Noise = Annotated[
-    str | None, typer.Option("--noise", help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
-]
+Noise = Annotated[str | None, typer.Option("--noise", help="share of wrong labels to expect (default: nu)")]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
 Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
 Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
@@ -99,7 +97,7 @@ def _answer(
 ) -> None:
     """Compute bills and, where there are items, a forecast; print what was found."""
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
-    to_all = known or labs <= (question.together or 0)
+    to_all = known or labs <= (question.lab_count or 0)
     together = all_agree(2 if to_all else labs, question.setting.rho)
     question = add_theta(question)
     exact = question.protocol is None and question.pool is None  # a lab with a protocol has a pool, or will have one
@@ -151,7 +149,7 @@ class Question:
     protocol: Protocol | None = None  # None where a class is asked about
 
     @property
-    def together(self) -> int | None:
+    def lab_count(self) -> int | None:
         """Labs that a protocol's numbers are for, where they depend on it."""
         return None if self.protocol is None else self.protocol.labs_most
 
@@ -224,7 +222,7 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
     if labs == 2:
         return
     if to_all:
-        said = question.together
+        said = question.lab_count
         new = f"publish labs = {labs}, which these numbers are for"
         numbers = new if said is None else f"the protocol says labs = {said}"
         yield f"That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
@@ -317,11 +315,19 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     """The question as JSON tells it."""
     setting = question.setting
     return {
-        "class": question.title, "learner": question.only, "epsilon": setting.epsilon, "delta": setting.delta,
-        "rho": setting.rho, "theta": setting.theta, "theta_source": question.theta_source, "nu": setting.nu,
-        "labs": labs, "noise": noise, "max_labels": question.parameter("max_labels"),
+        "class": question.title,
+        "learner": question.only,
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "rho": setting.rho,
+        "theta": setting.theta,
+        "theta_source": question.theta_source,
+        "nu": setting.nu,
+        "labs": labs,
+        "noise": noise,
+        "max_labels": question.parameter("max_labels"),
         "prior": "uniform" if question.protocol is None else question.protocol.prior.kind,
-    }  # fmt: skip
+    }
 
 
 def _show(found: _Report, *, everything: bool) -> None:

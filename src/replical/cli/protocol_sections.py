@@ -315,9 +315,14 @@ def read_models(
         said = (*said, abstain)  # models say it too
     with reading(table) as update:
         found = model_columns(
-            table, id_column=id_column, truth=truth, values=said,
-            models=None if models is None else [each["name"] for each in models], without=leave_out, progress=update,
-        )  # fmt: skip
+            table,
+            id_column=id_column,
+            truth=truth,
+            values=said,
+            models=None if models is None else [each["name"] for each in models],
+            without=leave_out,
+            progress=update,
+        )
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
     if abstain is None:
         return section, found.values, found

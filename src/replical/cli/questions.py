@@ -33,7 +33,7 @@ _PUBLIC = """Public data, which belong to no lab, put good models first, so that
 
 
 @dataclass(kw_only=True)
-class Given:
+class Choices:
     """What flags say of a protocol, or answers in their place."""
 
     pool: Path | None
@@ -52,7 +52,7 @@ class Given:
 
 
 class Question(NamedTuple):
-    """What is asked; the answer is kept in a field of `Given`, as `take` reads it. The proposal leaves that as it is."""
+    """What is asked; the answer is kept in a field of `Choices`, as `take` reads it. The proposal leaves that as it is."""
 
     key: str
     words: str
@@ -66,7 +66,7 @@ def may_ask(*, yes: bool, as_json: bool) -> bool:
     return watched and not (yes or as_json)
 
 
-def ask(questions: Iterator[Question], given: Given) -> None:
+def ask(questions: Iterator[Question], given: Choices) -> None:
     """Ask one question after the other, each again until its answer can be taken."""
     for question in questions:
 
@@ -84,7 +84,7 @@ def about_the_table() -> Iterator[Question]:
     yield Question("pool", "Your table, one row per item and one column per model", _file)
 
 
-def about_the_rest(given: Given, found: ModelColumns, *, labs: bool, shortlist: bool) -> Iterator[Question]:
+def about_the_rest(given: Choices, found: ModelColumns, *, labs: bool, shortlist: bool) -> Iterator[Question]:
     """All others, about a table in which these models were `found`; some follow from the answers before.
 
     Whether `labs` and a `shortlist` may be asked about depends on the learner, and on labs that are named.
@@ -132,7 +132,7 @@ def _file(text: str) -> Path:
     return Path(text)
 
 
-def _source(text: str, given: Given) -> str:
+def _source(text: str, given: Choices) -> str:
     """A public table, with its column where one is wanted; that need not be said where it has a usual name."""
     name, _, column = (text, "", "") if Path(text).is_file() or ":" not in text else text.rpartition(":")
     file = _file(name)

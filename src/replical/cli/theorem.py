@@ -50,7 +50,7 @@ def theorem_command(
     steps = list(trial.divide(_DIVIDED)) if divide else []
     seconds = round(time.perf_counter() - started, 2)
     if as_json:
-        answer(_told(trial, found, steps, class_spec) | {"seconds": seconds})
+        answer(_record(trial, found, steps, class_spec) | {"seconds": seconds})
         return
     _claims(trial, found, class_spec)
     if anatomy:
@@ -60,7 +60,7 @@ def theorem_command(
     prose.print(f"Took {seconds} s; the same seed gives the same figures.")
 
 
-def _told(trial: Trial, found: Measured, steps: list[Step], class_spec: str) -> dict[str, Any]:
+def _record(trial: Trial, found: Measured, steps: list[Step], class_spec: str) -> dict[str, Any]:
     plan, ready = trial.plan, trial.ready
     claimed = {"differ": trial.rho, "excess_error": float(plan.epsilon), "rounds": plan.rounds_most}
     return {

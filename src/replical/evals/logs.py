@@ -2,8 +2,9 @@
 
 Read line by line: what lm-evaluation-harness writes with ``--log_samples`` (``samples_*.jsonl``), instances of Every Eval
 Ever (to which Inspect and HELM logs are converted), and plain JSONL or CSV with the fields item, model, output, score and
-gold. Several files are joined by item. Nothing is guessed: an item that a model has not answered, one that has two answers,
-two tasks in one table and a line that cannot be read are named, with file and line.
+gold; other formats by a function that an installed package names in the entry point group ``replical.readers``. Several
+files are joined by item. Nothing is guessed: an item that a model has not answered, one that has two answers, two tasks in
+one table and a line that cannot be read are named, with file and line.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import csv
 import re
 import sys
 import unicodedata
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -25,6 +28,7 @@ from replical.errors import BadTable
 Form = Literal["plain", "text", "number"]
 What = Literal["outputs", "scores"]
 FORMS = ("plain", "text", "number")
+READERS = "replical.readers"
 _LONGEST = 2**24  # characters of a line
 _FIELDS = "item, model, output, score, gold"
 _NUMBER = re.compile(r"[-+]?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
@@ -99,6 +103,7 @@ class _Plain(msgspec.Struct):
     output: Any = None
     score: Any = None
     gold: Any = None
+    task: str = ""
 
 
 @dataclass(kw_only=True)
@@ -117,6 +122,10 @@ class Joined:
         By item, where logs have it.
     against
         Outputs of which the score in the log, 0 or 1, says otherwise than the right answer; and where the `first` is.
+    files
+        Each with how many items came before it; `lines`, where each item first came.
+    noun
+        What a file is counted in.
     """
 
     what: What = "outputs"
@@ -125,6 +134,14 @@ class Joined:
     gold: dict[str, str] = field(default_factory=dict)
     against: int = 0
     first: str = ""
+    files: list[tuple[int, Path]] = field(default_factory=list)
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    noun: str = "line"
+
+    def where(self, line: int, number: int | None = None) -> str:
+        """The place of a line of the last file; of the file in which the item of a `number` first came."""
+        path = next(path for start, path in reversed(self.files) if number is None or start <= number)
+        return f"{path}, {self.noun} {line}"
 
     def columns(self, *, common: bool = False) -> dict[str, list[Any]]:
         """The table: ``id``, a column a model, and ``label`` where outputs have right answers.
@@ -145,9 +162,10 @@ class Joined:
             if lacking and not common:
                 some = ", ".join(names[number] for number in lacking[:_NAMED])
                 some += ", .." if len(lacking) > _NAMED else ""
+                first = self.where(self.lines[lacking[0]], lacking[0])
                 raise BadTable(
-                    f"{model} has no {self.what[:-1]} for {len(lacking):,} of {len(names):,} items ({some}): log them, "
-                    "leave the model out, or give --common to keep the items that all models have"
+                    f"{model} has no {self.what[:-1]} for {len(lacking):,} of {len(names):,} items ({some}; the first is in "
+                    f"{first}): log them, leave the model out, or give --common to keep the items that all models have"
                 )
             without.update(lacking)
         kept = [number for number in range(len(names)) if number not in without]
@@ -167,6 +185,7 @@ def join(
     form: Form = "plain",
     metric: str | None = None,
     task: str | None = None,
+    reader: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Joined:
     """Read logs, each with the name of its model or None, and join them.
@@ -184,6 +203,8 @@ def join(
         Which score of lm-evaluation-harness to take; the first if left out.
     task
         Which task of the logs to take; there must be one if left out.
+    reader
+        The name of an installed reader: a function of a path that yields a mapping an entry, with the fields of a plain log.
     progress
         Called with (bytes read, bytes in all), now and then.
 
@@ -199,12 +220,14 @@ def join(
         items that have one name and two contents.
     """
     files = list(files)
-    joined, tasks, contents = Joined(what=what), set[str](), dict[str, str]()
+    read = None if reader is None else _installed(reader)
+    joined = Joined(what=what, noun="line" if read is None else "entry")
+    tasks, contents = set[str](), dict[str, str]()
     total, before, told = sum(_size(path) for _, path in files), 0, 0
     for name, path in files:
-        size = _size(path)
-        for where, done, entry in _entries(path, name, metric):
-            if progress is not None and (before + done >= told + _TOLD or done >= size):
+        joined.files.append((len(joined.items), path))
+        for line, done, entry in _entries(path, name, metric) if read is None else _of_reader(path, name, read):
+            if progress is not None and before + done >= told + _TOLD:
                 told = before + done
                 progress(told, total)
             if task is not None and entry.task not in ("", task):
@@ -213,15 +236,17 @@ def join(
             if len(tasks) > 1:
                 one, two = sorted(tasks)[:2]
                 raise BadTable(
-                    f"{where}: the logs are of two tasks, {one!r} and {two!r}: give --task to take one of them"
+                    f"{joined.where(line)}: the logs are of two tasks, {one!r} and {two!r}: give --task to take one of them"
                 )
             if entry.content and contents.setdefault(entry.item, entry.content) != entry.content:
                 raise BadTable(
-                    f"{where}: the item {entry.item!r} is another one than in an earlier log: are these one task and "
-                    "version?"
+                    f"{joined.where(line)}: the item {entry.item!r} is another one than in an earlier log: are these one "
+                    "task and version?"
                 )
-            _add(joined, entry, form, where)
-        before += size
+            _add(joined, entry, form, line)
+        before += _size(path)
+        if progress is not None:
+            progress(before, total)
     if not joined.items:
         raise BadTable("the logs hold no items" + (f" of the task {task!r}" if task else ""))
     return joined
@@ -234,8 +259,10 @@ def _size(path: Path) -> int:
         raise BadTable(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _add(joined: Joined, entry: Entry, form: Form, where: str) -> None:
+def _add(joined: Joined, entry: Entry, form: Form, line: int) -> None:
     number = joined.items.setdefault(entry.item, len(joined.items))
+    if number == len(joined.lines):
+        joined.lines.append(line)
     row = joined.cells.setdefault(entry.model, [])
     if number >= len(row):
         row += [None] * (number + 1 - len(row))
@@ -243,18 +270,20 @@ def _add(joined: Joined, entry: Entry, form: Form, where: str) -> None:
     if entry.gold is not None:
         said = normal(entry.gold, form)
         if gold not in (None, said):
-            raise BadTable(f"{where}: the item {entry.item!r} has two right answers: leave one out")
+            raise BadTable(f"{joined.where(line)}: the item {entry.item!r} has two right answers: leave one out")
         joined.gold[entry.item] = gold = said
     cell: str | float | None = entry.score
     if joined.what == "outputs":
         cell = None if entry.output is None else normal(entry.output, form)
         if None not in (cell, gold) and entry.score in (0, 1) and (cell == gold) != (entry.score == 1):
             joined.against += 1
-            joined.first = joined.first or where
+            joined.first = joined.first or joined.where(line)
     if cell is None:
         return
     if row[number] not in (None, cell):
-        raise BadTable(f"{where}: {entry.model} has two {joined.what} for the item {entry.item!r}: leave one out")
+        raise BadTable(
+            f"{joined.where(line)}: {entry.model} has two {joined.what} for the item {entry.item!r}: leave one out"
+        )
     row[number] = sys.intern(cell) if isinstance(cell, str) and len(cell) < _SHORT else cell
 
 
@@ -276,8 +305,8 @@ def normal(text: str, form: Form) -> str:
 # ---- formats ----
 
 
-def _entries(path: Path, name: str | None, metric: str | None) -> Iterator[tuple[str, int, Entry]]:
-    """The entries of a file, each with where it stands and how many bytes were read."""
+def _entries(path: Path, name: str | None, metric: str | None) -> Iterator[tuple[int, int, Entry]]:
+    """The entries of a file, each with its line and how many bytes were read."""
     if path.suffix == ".csv":
         yield from _of_csv(path, name)
         return
@@ -294,7 +323,7 @@ def _entries(path: Path, name: str | None, metric: str | None) -> Iterator[tuple
                     continue
                 try:
                     reader = reader or _reader(line, path, name, metric)
-                    yield where, done, reader(line)
+                    yield number, done, reader(line)
                 except (msgspec.DecodeError, UnicodeDecodeError) as error:
                     raise BadTable(f"{where} cannot be read: {error}") from error
                 except _Wrong as error:
@@ -319,14 +348,14 @@ def _reader(line: bytes, path: Path, name: str | None, metric: str | None) -> Ca
         decoder = msgspec.json.Decoder(_Instance)
         return lambda each: _of_instance(decoder.decode(each), name)
     if {"item", "model"} <= keys or (name is not None and "item" in keys):
-        return lambda each: _of_plain(msgspec.convert(_named(msgspec.json.decode(each), name), _Plain))
+        return lambda each: _of_plain(msgspec.convert(_with_model(msgspec.json.decode(each), name), _Plain))
     raise _Wrong(
         f"this is no log that is known: lines of lm-evaluation-harness have doc_id and target, of Every Eval Ever "
         f"sample_id and evaluation_name, others {_FIELDS}"
     )
 
 
-def _named(line: Any, name: str | None) -> Any:
+def _with_model(line: Any, name: str | None) -> Any:
     return line | {"model": name} if isinstance(line, dict) and name is not None else line
 
 
@@ -419,7 +448,12 @@ def _of_plain(found: _Plain) -> Entry:
         raise _Wrong(f"neither an output nor a score: a line has {_FIELDS}")
     output = None if found.output is None else _text(found.output)
     return Entry(
-        str(found.item), found.model, output, _score(found.score), None if found.gold is None else _text(found.gold)
+        str(found.item),
+        found.model,
+        output,
+        _score(found.score),
+        None if found.gold is None else _text(found.gold),
+        found.task,
     )
 
 
@@ -439,7 +473,7 @@ def _score(value: Any) -> float | None:
     return found
 
 
-def _of_csv(path: Path, name: str | None) -> Iterator[tuple[str, int, Entry]]:
+def _of_csv(path: Path, name: str | None) -> Iterator[tuple[int, int, Entry]]:
     done, where = 0, str(path)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -454,8 +488,38 @@ def _of_csv(path: Path, name: str | None) -> Iterator[tuple[str, int, Entry]]:
                 done += sum(len(value.encode()) + 1 for value in row.values())
                 cells = {key: value for key, value in row.items() if value != "" and key in _Plain.__struct_fields__}
                 try:
-                    yield where, done, _of_plain(msgspec.convert(_named(cells, name), _Plain))
+                    yield reader.line_num, done, _of_plain(msgspec.convert(_with_model(cells, name), _Plain))
                 except (_Wrong, msgspec.ValidationError) as error:
                     raise BadTable(f"{where}: {error}") from error
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadTable(f"{path} cannot be read after {where.rpartition(', ')[2]}: {error}") from error
+
+
+Reader = Callable[[Path], Iterable[Any]]
+
+
+def _installed(name: str) -> Reader:
+    """The reader of this name that some package has."""
+    found = next(iter(entry_points(group=READERS, name=name)), None)
+    if found is None:
+        raise BadTable(
+            f"no package that is installed has the reader {name!r}: its entry point is in the group {READERS}"
+        )
+    try:
+        read: Reader = found.load()
+    except Exception as error:
+        raise BadTable(f"the reader {name!r} cannot be loaded: {type(error).__name__}: {error!s:.80}") from error
+    return read
+
+
+def _of_reader(path: Path, name: str | None, read: Reader) -> Iterator[tuple[int, int, Entry]]:
+    number = 0
+    try:
+        for number, found in enumerate(read(path), 1):
+            yield number, 0, _of_plain(msgspec.convert(_with_model(found, name), _Plain))
+    except (_Wrong, msgspec.ValidationError) as error:
+        raise BadTable(f"{path}, entry {number}: {error}") from error
+    except Exception as error:
+        raise BadTable(
+            f"{path}: the reader fails after entry {number}: {type(error).__name__}: {error!s:.80}"
+        ) from error

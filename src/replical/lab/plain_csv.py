@@ -50,10 +50,10 @@ class PlainColumn:
         """Every value once, in the order in which they come."""
         return PlainColumn(list(dict.fromkeys(self._cells)))
 
-    def dictionary_encode(self) -> Coded:
+    def dictionary_encode(self) -> Codes:
         """Every value once, and for each row its place among them."""
         places = {value: place for place, value in enumerate(dict.fromkeys(self._cells))}
-        return Coded(PlainColumn(list(places)), np.array([places[cell] for cell in self._cells], dtype=np.int32))
+        return Codes(PlainColumn(list(places)), np.array([places[cell] for cell in self._cells], dtype=np.int32))
 
     def numbers(self) -> NDArray[np.float64] | None:
         """What its cells spell, NaN where one is empty; None where one spells no number."""
@@ -68,7 +68,7 @@ class PlainColumn:
             return None
 
 
-class Coded(NamedTuple):
+class Codes(NamedTuple):
     """A column as places in a list of its values."""
 
     dictionary: PlainColumn

@@ -87,7 +87,7 @@ def handicaps_of(section: Mapping[str, Any], recipe: Recipe) -> Handicaps | None
             listed = list(values.values()) if isinstance(values, Mapping) else values
             if not isinstance(listed, list) or any(isinstance(c, bool) or not isinstance(c, _NUMBERS) for c in listed):
                 raise BadProtocol(f"handicaps are numbers, one a hypothesis: values = [..], got {values!r:.60}")
-            return Handicaps.given(C, values if isinstance(values, Mapping) else np.array(listed, dtype=np.float64))
+            return Handicaps.of(C, values if isinstance(values, Mapping) else np.array(listed, dtype=np.float64))
         return Handicaps.cover_of(C, _members(section))
     except ValueOutOfRange as error:
         raise BadProtocol(str(error)) from error

@@ -69,10 +69,10 @@ class Protocol:
         BadProtocol
             For a key or value it may not have, or lacks.
         """
-        return remembered("protocol", content, lambda: cls._checked(content))
+        return remembered("protocol", content, lambda: cls._check(content))
 
     @classmethod
-    def _checked(cls, content: Mapping[str, Any]) -> Protocol:
+    def _check(cls, content: Mapping[str, Any]) -> Protocol:
         check_shape(content)
         protocol = cls(content)
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part

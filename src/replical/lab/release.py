@@ -96,10 +96,15 @@ def _content(protocol: Protocol, entry: ReleaseEntry) -> dict[str, Any]:
         )
     h = entry.answer
     return {
-        "schema": RELEASE_SCHEMA, "protocol_fingerprint": protocol.fingerprint, "epsilon": entry.epsilon,
-        "unit": "lab", "mechanism": "noisy maximum", "sampler": entry.sampler, "nobody": entry.nobody or None,
+        "schema": RELEASE_SCHEMA,
+        "protocol_fingerprint": protocol.fingerprint,
+        "epsilon": entry.epsilon,
+        "unit": "lab",
+        "mechanism": "noisy maximum",
+        "sampler": entry.sampler,
+        "nobody": entry.nobody or None,
         "answer": None if h == NOBODY else {"index": h, "name": protocol.recipe.describe(h)},
-    }  # fmt: skip
+    }
 
 
 def write_release(content: Mapping[str, Any], path: Path) -> None:

@@ -70,7 +70,7 @@ class LatticeFamily(Family):
         yield Step("the hypothesis is a cell of the lattice", lambda: check_hypothesis(body, protocol), needed=True)
         yield Step("cell and direction are those of the hypothesis", lambda: _cell(body, protocol), needed=True)
         yield Step("the bounds along the axes are bounds", lambda: _axes(body, protocol), needed=True)
-        yield Step("cells that are left follow from the bounds", lambda: _left(body, protocol))
+        yield Step("cells that are left follow from the bounds", lambda: _survivors(body, protocol))
         yield Step("the rounds follow the plan and are possible", lambda: _rounds(body, protocol))
         yield Step("every condition is recomputed", lambda: _conditions(body, protocol))
         yield Step("what is proven is what is certified", lambda: _levels(body, protocol))
@@ -245,7 +245,7 @@ def _noisy(body: Mapping[str, Any]) -> bool:
     return any(each["name"] == SEPARABLE for each in body["conditions"])
 
 
-def _recomputed(body: Mapping[str, Any], protocol: Published) -> LatticeProof:
+def _recompute(body: Mapping[str, Any], protocol: Published) -> LatticeProof:
     """What the run knew, as far as it follows from the bounds, the counts and whether all is in one cell."""
     (_, plan), part = _lattice(protocol), body["proof"]
     axes = None if part["axes"] is None else tuple((low, high) for low, high in part["axes"])
@@ -280,7 +280,7 @@ def _cell(body: Mapping[str, Any], protocol: Published) -> str | None:
         return wrong
     if not _holds_a_direction(C, np.add(cell, [[0.0], [1.0]])):
         return "no direction lies in this cell"
-    return same(part["direction"], _part(protocol.recipe, _recomputed(body, protocol))["direction"])
+    return same(part["direction"], _part(protocol.recipe, _recompute(body, protocol))["direction"])
 
 
 def _holds_a_direction(C: Linear, ends: NDArray[np.float64]) -> bool:
@@ -323,7 +323,7 @@ def _six_digits(value: Any) -> bool:
     return is_number(value) and math.isfinite(value) and round(value, 6) == value
 
 
-def _left(body: Mapping[str, Any], protocol: Published) -> str | None:
+def _survivors(body: Mapping[str, Any], protocol: Published) -> str | None:
     """Survivors are the cells between the bounds."""
     return same(body["survivors"], cells_left(protocol.recipe, index_of(body) or 0, body["proof"]["axes"]))
 
@@ -370,7 +370,7 @@ def _conditions(body: Mapping[str, Any], protocol: Published) -> str | None:
 
 def _levels(body: Mapping[str, Any], protocol: Published) -> str | None:
     """ρ follows from the bounds, what is certified from it and from the error; the verdict has words if it is not."""
-    found, verdict = _recomputed(body, protocol), body["verdict"]
+    found, verdict = _recompute(body, protocol), body["verdict"]
     claim = (body["certified"], body["rho_proven"], verdict["certified"])
     if wrong := same(claim, (found.certified, found.rho_proven, found.certified)):
         return wrong

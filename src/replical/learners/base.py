@@ -247,7 +247,7 @@ class AskTell:
     def _advance(self) -> None:
         while (query := self._course.query) is not None and not self.open:
             said = [self._codes[row] for row in query.items.tolist()]
-            self._course.tell(Answers.told(query, said, self._pool.C, self._pool.items))
+            self._course.tell(Answers.of(query, said, self._pool.C, self._pool.items))
 
     @property
     def result(self) -> Result:

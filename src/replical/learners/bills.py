@@ -87,10 +87,17 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, noisy: bool) -
         return replace(bill, note="needs the disagreement coefficient: give theta")
     try:
         learner_plan = plan(
-            record.id, setting.n, epsilon=setting.epsilon, delta=setting.delta, rho=setting.rho, theta=setting.theta,
-            nu=None if record.infers and (noisy or setting.nu) else setting.nu or 0.0, name=name, pool=pool,
+            record.id,
+            setting.n,
+            epsilon=setting.epsilon,
+            delta=setting.delta,
+            rho=setting.rho,
+            theta=setting.theta,
+            nu=None if record.infers and (noisy or setting.nu) else setting.nu or 0.0,
+            name=name,
+            pool=pool,
             labs=setting.labs if record.uses("labs") else None,
-        )  # fmt: skip
+        )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))
     cost = learner_plan.cost(setting)

@@ -164,33 +164,74 @@ _SIZES = frozenset({"k_loop", "k_final"})
 # Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
 # the colour of its base. No two learners have one marker, so that pictures can be read without colours too.
 _ERM = Record(
-    id="erm", learner="replical.learners.paper.erm:ERM", setting="either", replicable=False, active=False,
-    paper="replical.learners.paper.erm:paper", tight="replical.learners.paper.erm:tight",
-    options=frozenset({"k_final", "nu"}), bounds=Bounds(paper=("passive", "passive_agnostic")), colour="#808080",
+    id="erm",
+    learner="replical.learners.paper.erm:ERM",
+    setting="either",
+    replicable=False,
+    active=False,
+    paper="replical.learners.paper.erm:paper",
+    tight="replical.learners.paper.erm:tight",
+    options=frozenset({"k_final", "nu"}),
+    bounds=Bounds(paper=("passive", "passive_agnostic")),
+    colour="#808080",
     marker="v",
-)  # fmt: skip
+)
 _CAL = Record(
-    id="cal", learner="replical.learners.paper.cal:CAL", setting="realizable", replicable=False, active=True,
-    paper=None, tight="replical.learners.paper.cal:cal", bounds=Bounds(paper=("cal", None)), colour="#2A8FCB",
+    id="cal",
+    learner="replical.learners.paper.cal:CAL",
+    setting="realizable",
+    replicable=False,
+    active=True,
+    paper=None,
+    tight="replical.learners.paper.cal:cal",
+    bounds=Bounds(paper=("cal", None)),
+    colour="#2A8FCB",
     marker="o",
-)  # fmt: skip
+)
 _CAL_ROUNDS = Record(
-    id="cal-rounds", learner="replical.learners.paper.cal:CAL", setting="realizable", replicable=False, active=True,
-    paper="replical.learners.paper.cal:cal_rounds", tight="replical.learners.paper.cal:cal_rounds_tight",
-    needs=frozenset({"theta"}), options=frozenset({"k_loop"}), bounds=Bounds(paper=("cal", None)), instead="cal",
-    colour="#0072B2", marker="p",
-)  # fmt: skip
+    id="cal-rounds",
+    learner="replical.learners.paper.cal:CAL",
+    setting="realizable",
+    replicable=False,
+    active=True,
+    paper="replical.learners.paper.cal:cal_rounds",
+    tight="replical.learners.paper.cal:cal_rounds_tight",
+    needs=frozenset({"theta"}),
+    options=frozenset({"k_loop"}),
+    bounds=Bounds(paper=("cal", None)),
+    instead="cal",
+    colour="#0072B2",
+    marker="p",
+)
 _A2 = Record(
-    id="a2", learner="replical.learners.paper.a2:A2", setting="agnostic", replicable=False, active=True, paper=None,
-    tight="replical.learners.paper.a2:betting", options=frozenset({"batch"}), bounds=Bounds(paper=("a2", "a2")),
-    colour="#C98500", marker="s",
-)  # fmt: skip
+    id="a2",
+    learner="replical.learners.paper.a2:A2",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    paper=None,
+    tight="replical.learners.paper.a2:betting",
+    options=frozenset({"batch"}),
+    bounds=Bounds(paper=("a2", "a2")),
+    colour="#C98500",
+    marker="s",
+)
 _A2_ROUNDS = Record(
-    id="a2-rounds", learner="replical.learners.paper.a2:A2Rounds", setting="agnostic", replicable=False, active=True,
-    paper="replical.learners.paper.a2:rounds", tight="replical.learners.paper.a2:rounds",
-    needs=frozenset({"theta", "nu"}), options=_SIZES, grows_with=(_NOISY_LABELS, _NOISY_LABELS),
-    bounds=Bounds(paper=("a2", "a2")), instead="a2", colour="#6E4B00", marker="h",
-)  # fmt: skip
+    id="a2-rounds",
+    learner="replical.learners.paper.a2:A2Rounds",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    paper="replical.learners.paper.a2:rounds",
+    tight="replical.learners.paper.a2:rounds",
+    needs=frozenset({"theta", "nu"}),
+    options=_SIZES,
+    grows_with=(_NOISY_LABELS, _NOISY_LABELS),
+    bounds=Bounds(paper=("a2", "a2")),
+    instead="a2",
+    colour="#6E4B00",
+    marker="h",
+)
 _REPLICABLE_ERM = Record(
     id="replicable-erm",
     learner="replical.learners.paper.replicable_erm:ReplicableERM",
@@ -212,13 +253,22 @@ _REPLICABLE_ERM = Record(
     marker="^",
 )
 _REPLICA2 = Record(
-    id="replica2", learner="replical.learners.paper.replica2:ReplicA2", setting="agnostic", replicable=True,
-    active=True, paper="replical.learners.paper.replica2:paper", tight="replical.learners.paper.replica2:tight",
-    needs=frozenset({"theta", "rho", "nu"}), options=_SIZES, parent="a2-rounds",
+    id="replica2",
+    learner="replical.learners.paper.replica2:ReplicA2",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    paper="replical.learners.paper.replica2:paper",
+    tight="replical.learners.paper.replica2:tight",
+    needs=frozenset({"theta", "rho", "nu"}),
+    options=_SIZES,
+    parent="a2-rounds",
     grows_with=(_NOISY_LABELS, _NOISY_LABELS),
-    bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")), instead="handicap",
-    colour="#8C2D04", marker="X",
-)  # fmt: skip
+    bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
+    instead="handicap",
+    colour="#8C2D04",
+    marker="X",
+)
 _REPLICAL = Record(
     id="replical",
     learner="replical.learners.paper.replical:RepliCAL",
@@ -238,12 +288,26 @@ _REPLICAL = Record(
     marker="D",
 )
 _HANDICAP = Record(
-    id="handicap", learner="replical.learners.handicap.learner:Handicap", setting="either", replicable=True,
-    active=True, certifies=True, handicaps=True, extends=True, weighs=True, infers=True, paper=None,
-    tight="replical.learners.handicap.plan:handicap", family="replical.learners.handicap.certificate:FAMILY",
-    needs=frozenset({"rho"}), options=frozenset({"a", "b", "batch", "labs", "nu", "shortlist"}), parent="a2",
-    bounds=Bounds(paper=("replica2", "replica2")), colour="#111111", marker="$h$",
-)  # fmt: skip
+    id="handicap",
+    learner="replical.learners.handicap.learner:Handicap",
+    setting="either",
+    replicable=True,
+    active=True,
+    certifies=True,
+    handicaps=True,
+    extends=True,
+    weighs=True,
+    infers=True,
+    paper=None,
+    tight="replical.learners.handicap.plan:handicap",
+    family="replical.learners.handicap.certificate:FAMILY",
+    needs=frozenset({"rho"}),
+    options=frozenset({"a", "b", "batch", "labs", "nu", "shortlist"}),
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#111111",
+    marker="$h$",
+)
 
 
 def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
@@ -280,11 +344,20 @@ _LATTICE = Record(
     marker="+",
 )
 _ALL = (
-    _ERM, _CAL, _CAL_ROUNDS, _A2, _A2_ROUNDS, _REPLICABLE_ERM, _REPLICA2, _REPLICAL, _HANDICAP,
+    _ERM,
+    _CAL,
+    _CAL_ROUNDS,
+    _A2,
+    _A2_ROUNDS,
+    _REPLICABLE_ERM,
+    _REPLICA2,
+    _REPLICAL,
+    _HANDICAP,
     _boost(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boost(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
-    _boost(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))), _LATTICE,
-)  # fmt: skip
+    _boost(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
+    _LATTICE,
+)
 LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
 
 

@@ -129,7 +129,12 @@ class Measured:
         return replace(
             result,
             measured=AnswerError(
-                estimate=round(float(total / len(items)), 6), low=low, high=high, level=level,
-                of="error" if losses is None else "loss", labels=len(items), skipped=skipped,
+                estimate=round(float(total / len(items)), 6),
+                low=low,
+                high=high,
+                level=level,
+                of="error" if losses is None else "loss",
+                labels=len(items),
+                skipped=skipped,
             ),
-        )  # fmt: skip
+        )

@@ -140,7 +140,7 @@ class Answers:
         return cls(items=query.items, counts=query.counts[:, None], losses=losses)
 
     @classmethod
-    def told(cls, query: Query, said: Sequence[Any], C: HypothesisClass, items: Items) -> Answers:
+    def of(cls, query: Query, said: Sequence[Any], C: HypothesisClass, items: Items) -> Answers:
         """Answers to `query` from what was `said` of its items, by the class `C` and the `items` of the pool.
 
         Raises
@@ -311,7 +311,7 @@ class KnownGold:
 
     def answer(self, query: Query) -> Answers:
         """What every output of the items of `query` loses."""
-        return Answers.told(query, [self._answers[item] for item in query.items.tolist()], self._C, self._items)
+        return Answers.of(query, [self._answers[item] for item in query.items.tolist()], self._C, self._items)
 
 
 class KnownLabels:

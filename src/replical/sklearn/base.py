@@ -81,9 +81,16 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         options = {name: getattr(self, name) for name in ("nu", "theta") if find(self.learner).uses(name)}
         learner_plan = plan(
-            self.learner, C, epsilon=self.epsilon, delta=self.delta, rho=self.rho, pool="finite",
-            max_labels=self.max_labels, **public, **options,
-        )  # fmt: skip
+            self.learner,
+            C,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            pool="finite",
+            max_labels=self.max_labels,
+            **public,
+            **options,
+        )
         return self._ask(learner_for(learner_plan), C, items, labels, seed, together)
 
     def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str, together: Any = None) -> Result:

@@ -142,9 +142,16 @@ class ReplicableLinear(Replicable):
         step = step_for(check_between("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
         C = Linear(X.shape[1], step=step, seed=seed, intercept=self.intercept)
         plan = lattice_plan(
-            C, epsilon=self.epsilon, delta=self.delta, rho=self.rho, labs=self.labs, checks=self.checks,
-            noisy=self.noisy, wrong=self.wrong, max_labels=self.max_labels,
-        )  # fmt: skip
+            C,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            labs=self.labs,
+            checks=self.checks,
+            noisy=self.noisy,
+            wrong=self.wrong,
+            max_labels=self.max_labels,
+        )
         result = self._ask(Lattice(plan), C, X, labels, seed)
         found, h = result.proof, result.hypothesis
         assert isinstance(found, LatticeProof), "every run of Lattice ends with one"

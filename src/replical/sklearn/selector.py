@@ -224,7 +224,11 @@ class ReplicableSelector(Replicable):
         labelled = None if self.public is None or self.ask_public else public_rows(self.public, X, classes)
         C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
         candidates = [estimator for _, estimator in named]
-        known = self._asked(C, candidates, X, classes) if self.ask_public else _labelled(C, candidates, labelled)
+        known = (
+            self._ask_public_rows(C, candidates, X, classes)
+            if self.ask_public
+            else _read_public_rows(C, candidates, labelled)
+        )
         seed = self._seed()
         codes = _predictions(candidates, X, classes)
         self._warn_of_copies(C, codes, known)
@@ -266,7 +270,7 @@ class ReplicableSelector(Replicable):
                 stacklevel=3,
             )
 
-    def _asked(self, C: PredictionTable, candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> _Public:
+    def _ask_public_rows(self, C: PredictionTable, candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> _Public:
         """Public rows without labels, of which up to a hundred are asked."""
         assert self.ask_public is not None, "who answers"
         if self.public is None or isinstance(self.public, tuple):
@@ -323,7 +327,9 @@ class _Public(NamedTuple):
     asked: dict[int, Any] | None = None
 
 
-def _labelled(C: PredictionTable, candidates: Sequence[Any], public: tuple[Any, NDArray[Any]] | None) -> _Public | None:
+def _read_public_rows(
+    C: PredictionTable, candidates: Sequence[Any], public: tuple[Any, NDArray[Any]] | None
+) -> _Public | None:
     """Public rows with labels: fewest errors first, ties by name; nobody is preferred if there are none."""
     if public is None:
         return None

@@ -80,11 +80,11 @@ def missing_proof(row: Row) -> str:
         return ""
     if has_own_sizes(row):
         return "sizes set by hand"
-    rate = _rate(str(row["noise"]))
+    rate = float(row["noise"])
     record = find(row["learner"])
     if rate != 0 and (record.setting == "realizable" or (record.infers and row["nu"] == 0)):
         return "its proof allows no noise"
-    if rate is not None and row["nu"] is not None and row["nu"] < rate:
+    if row["nu"] is not None and row["nu"] < rate:
         return "more noise than its ν"
     if row["theta"] is not None and row["theta"] < (known_theta(row["class"]) or 0):
         return "a larger Θ than it was told"
@@ -98,14 +98,6 @@ def missing_proof(row: Row) -> str:
 def has_own_sizes(row: Row) -> bool:
     """Are sizes set by hand in place of the proof's?"""
     return any(row[name] is not None for name in _BY_HAND)
-
-
-def _rate(noise: str) -> float | None:
-    """The rate of noise that is the same everywhere; None for noise of another shape."""
-    try:
-        return float(noise)
-    except ValueError:
-        return None
 
 
 def error_chance(row: Row) -> float | None:
@@ -139,7 +131,7 @@ def cell_name(row: Row) -> str:
     parts = [f"ε {row['epsilon']:g}"]
     parts += [f"ρ {row['rho']:g}"] if row["rho"] is not None else []
     parts += [f"pool {row['pool_size']}"]
-    parts += [f"noise {row['noise']}"] if _rate(str(row["noise"])) != 0 else []
+    parts += [f"noise {row['noise']}"] if float(row["noise"]) else []
     parts += [f"plan {row['plan']}"] if row["plan"] != "tight" else []
     parts += options(row)
     return f"{row['learner']} on {row['class']} ({', '.join(parts)})"

@@ -28,7 +28,6 @@ from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
 from replical.worlds.audit import Audit, Columns, figures, is_vacuous
 from replical.worlds.audit import mean as mean_of
-from replical.worlds.world import BoundaryNoise, parse_noise
 
 _FIGURES = tuple(Audit.__dataclass_fields__)
 _COUNTS = ("pairs", "agreements", "controls", "excess_over_epsilon", "cap_reached")
@@ -40,13 +39,23 @@ def _kind(name: str) -> str:
 
 # Names and kinds of the columns, in order.
 SCHEMA: tuple[tuple[str, str], ...] = (
-    ("cell", "string"), ("grids", "strings"), *((name, _kind(name)) for name in PARAMETERS if name not in OPTIONS),
-    *((name, _kind(name)) for name in OPTIONS), ("hypotheses", "double"), ("labels_most", "double"),
-    ("status", "string"), ("reason", "string"), ("replicable", "bool"), ("vacuous", "bool"),
-    *((name, "int64" if name in _COUNTS else "double") for name in _FIGURES), ("disagreement", "double"),
-    ("disagreement_low", "double"), ("disagreement_high", "double"), ("labels_error", "double"),
+    ("cell", "string"),
+    ("grids", "strings"),
+    *((name, _kind(name)) for name in PARAMETERS if name not in OPTIONS),
+    *((name, _kind(name)) for name in OPTIONS),
+    ("hypotheses", "double"),
+    ("labels_most", "double"),
+    ("status", "string"),
+    ("reason", "string"),
+    ("replicable", "bool"),
+    ("vacuous", "bool"),
+    *((name, "int64" if name in _COUNTS else "double") for name in _FIGURES),
+    ("disagreement", "double"),
+    ("disagreement_low", "double"),
+    ("disagreement_high", "double"),
+    ("labels_error", "double"),
     ("jaccard_error", "double"),
-)  # fmt: skip
+)
 
 Row = dict[str, Any]
 
@@ -128,18 +137,12 @@ def class_thetas(rows: Iterable[Row]) -> dict[str, float]:
     return {spec: values.pop() for spec, values in thetas.items() if len(values) == 1}
 
 
-def rate(noise: str) -> float:
-    """How often labels are flipped, where they are."""
-    read = parse_noise(noise)
-    return read.rate if isinstance(read, BoundaryNoise) else read
-
-
 def place(row: Row, axis: str, thetas: Mapping[str, float]) -> float | None:
     """Where a row lies on an axis."""
     if axis == "theta" and row["theta"] is None:
         return thetas.get(row["class"])
     if axis == "nu" and row["nu"] is None:
-        return rate(row["noise"])
+        return float(row["noise"])
     value: float | None = row[axis]
     return value
 
@@ -241,10 +244,15 @@ def growths(rows: Iterable[Row]) -> list[Growth]:
             slopes = {scale: _slopes(points, axis, scale, thetas) for scale in _scales(axis)}
             curves.append(
                 Growth(
-                    learner=points[0].row["learner"], plan=points[0].row["plan"], axis=axis, settings=settings,
-                    points=tuple(points), power=slopes[SCALES[axis]], logged=slopes.get("ln(1/ε)"),
+                    learner=points[0].row["learner"],
+                    plan=points[0].row["plan"],
+                    axis=axis,
+                    settings=settings,
+                    points=tuple(points),
+                    power=slopes[SCALES[axis]],
+                    logged=slopes.get("ln(1/ε)"),
                 )
-            )  # fmt: skip
+            )
     return sorted(curves, key=lambda each: (AXES.index(each.axis), each.learner, each.plan, str(each.settings)))
 
 
@@ -301,9 +309,8 @@ def _settings(row: Row, axis: str, thetas: Mapping[str, float], *, by_family: bo
         settings["class"] = row["class"] if kind == "table" else ":".join([kind, *rest.split(",")[:-1]])
         if settings.get("theta") == thetas.get(row["class"]):
             settings.pop("theta", None)
-    if axis == "nu" and row["nu"] in (None, rate(row["noise"])):
-        _, _, radius = row["noise"].partition(",")
-        settings["noise"] = f"boundary, radius {radius}" if radius else "varied"
+    if axis == "nu" and row["nu"] in (None, float(row["noise"])):
+        settings["noise"] = "varied"
     return settings
 
 

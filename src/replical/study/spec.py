@@ -24,7 +24,6 @@ from replical.learners.catalogue import find
 from replical.learners.parameters import OPTIONS
 from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
 from replical.worlds.experiment import Experiment, parse_pool_size
-from replical.worlds.world import parse_noise
 
 SCHEMA = "replical.study/1"
 _TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
@@ -180,12 +179,18 @@ class Cell:
         parameters = self.parameters
         return Experiment(
             class_spec=parameters["class"] if self.table is None else f"table:{self.table.path}",
-            learner=parameters["learner"], epsilon=parameters["epsilon"], pool_size=parameters["pool_size"],
-            delta=parameters["delta"], rho=parameters.get("rho", STANDARD["rho"]), noise=str(parameters["noise"]),
-            theta=parameters.get("theta"), nu=parameters.get("nu"), plan=parameters["plan"],
+            learner=parameters["learner"],
+            epsilon=parameters["epsilon"],
+            pool_size=parameters["pool_size"],
+            delta=parameters["delta"],
+            rho=parameters.get("rho", STANDARD["rho"]),
+            noise=str(parameters["noise"]),
+            theta=parameters.get("theta"),
+            nu=parameters.get("nu"),
+            plan=parameters["plan"],
             options={name: parameters[name] for name in OPTIONS if name in parameters},
             table_digest=None if self.table is None else self.table.digest,
-        )  # fmt: skip
+        )
 
     @property
     def words(self) -> str:
@@ -285,9 +290,6 @@ def read_value(name: str, value: Any) -> Any:
     """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
     if is_text(name):
         return _text(name, value)
-    if name == "noise" and isinstance(value, str) and ":" in value:
-        parse_noise(value)
-        return value
     if name == "pool_size":
         try:
             return parse_pool_size(value)

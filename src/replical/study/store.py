@@ -77,9 +77,14 @@ def work(piece: Piece) -> Outcome:
     except ReplicalError as error:
         return Outcome(piece=piece, rows=rows_of([], Fraction(1)), refused=str(error))
     return Outcome(
-        piece=piece, rows=rows, theta=ready.theta, nu=ready.nu, hypotheses=len(ready.world.C),
-        labels_most=plan.labels_most, seconds=time.perf_counter() - started,
-    )  # fmt: skip
+        piece=piece,
+        rows=rows,
+        theta=ready.theta,
+        nu=ready.nu,
+        hypotheses=len(ready.world.C),
+        labels_most=plan.labels_most,
+        seconds=time.perf_counter() - started,
+    )
 
 
 class _Key:

@@ -26,7 +26,7 @@ from replical.learners.result import Result
 from replical.worlds.audit import Audit, Pair, columns, figures, run_pair, summarise
 from replical.worlds.experiment import Experiment, Setup, prepare
 from replical.worlds.labs import controls, fewest_errors, pair_string
-from replical.worlds.world import BoundaryNoise, Population
+from replical.worlds.world import Population
 
 Places = NDArray[np.int64]
 _CONTROLLED = 20  # pairs that are run with controls
@@ -169,12 +169,17 @@ class Trial:
         """Make class, world and plan; noise is a rate, and ν is that rate."""
         numbers["noise"] = str(theorem.noise if numbers.get("noise") is None else numbers["noise"])
         experiment = Experiment(
-            class_spec=class_spec, learner=theorem.learner, pool_size="exact", plan="paper", rho=rho, delta=delta,
+            class_spec=class_spec,
+            learner=theorem.learner,
+            pool_size="exact",
+            plan="paper",
+            rho=rho,
+            delta=delta,
             **numbers,
-        )  # fmt: skip
+        )
         ready = prepare(experiment, seed=seed)
-        if isinstance(ready.world.noise, BoundaryNoise) or len(ready.world.C.labels) != 2:
-            raise ValueOutOfRange("a theorem is tried with two labels, and noise of the same rate everywhere")
+        if len(ready.world.C.labels) != 2:
+            raise ValueOutOfRange("a theorem is tried with two labels")
         return cls(theorem=theorem, ready=ready, rho=rho, delta=delta, seed=seed)
 
     @property
@@ -285,7 +290,6 @@ class Trial:
         pool = population.pool("exact", PrivateRandomness.simulated("places"))
         apart = pool.version_space().distances(population.target) / int(population.weights.sum())
         noise, plan = self.ready.world.noise, self.plan
-        assert not isinstance(noise, BoundaryNoise), "refused before"
         low, high = Fraction(0), plan.epsilon * plan["v_max"] if self.theorem.number == 1 else plan["excess_high"]
         if self.theorem.number == 2:
             low = plan["excess_low"]

@@ -184,13 +184,19 @@ def summarise(number: int, population: Population, labs: tuple[Lab, ...], under:
     """
     one, two = (lab.result for lab in labs[:2])
     return Pair(
-        number=number, target=population.target, hypotheses=(one.hypothesis, two.hypothesis),
+        number=number,
+        target=population.target,
+        hypotheses=(one.hypothesis, two.hypothesis),
         same_function=_same_function(population, one.hypothesis, two.hypothesis),
-        jaccard_distance=_distance(one, two), survivors=(one.V.size, two.V.size), labels=(one.labels, two.labels),
-        excess_errors=(labs[0].excess_error, labs[1].excess_error), stopped_short=(not one.stopped, not two.stopped),
+        jaccard_distance=_distance(one, two),
+        survivors=(one.V.size, two.V.size),
+        labels=(one.labels, two.labels),
+        excess_errors=(labs[0].excess_error, labs[1].excess_error),
+        stopped_short=(not one.stopped, not two.stopped),
         proofs=None if one.proof is None or two.proof is None else (Proven.of(one.proof), Proven.of(two.proof)),
-        group=_group([lab.result for lab in labs]), controls=under,
-    )  # fmt: skip
+        group=_group([lab.result for lab in labs]),
+        controls=under,
+    )
 
 
 def _same_function(population: Population, one: int | None, two: int | None) -> bool:
@@ -466,16 +472,25 @@ def figures(rows: Columns) -> Audit:
     low, high = clopper_pearson(agreements, pairs)
     labs = {name: rows[f"{name}_a"] + rows[f"{name}_b"] for name, _ in _LAB_COLUMNS}
     return Audit(
-        pairs=pairs, agreements=agreements, agreement=agreements / pairs, agreement_low=low, agreement_high=high,
-        function_agreement=sum(rows["same_function"]) / pairs, expected_jaccard=fsum(rows["jaccard"]) / pairs,
+        pairs=pairs,
+        agreements=agreements,
+        agreement=agreements / pairs,
+        agreement_low=low,
+        agreement_high=high,
+        function_agreement=sum(rows["same_function"]) / pairs,
+        expected_jaccard=fsum(rows["jaccard"]) / pairs,
         survivors_mean=sum(labs["survivors"]) / (2 * pairs),
         controls=sum(agree is not None for agree in rows["own_string"]),
-        **{name: mean(rows[name]) for name in CONTROLS}, labels_mean=_sum(labs["labels"]) / (2 * pairs),
-        labels_max=max(labs["labels"]), excess_error_mean=fsum(labs["excess_error"]) / (2 * pairs),
-        excess_error_max=max(labs["excess_error"]), excess_over_epsilon=sum(labs["over_epsilon"]),
-        certified_fraction=mean(labs["certified"]), rho_proven=mean(labs["rho_proven"]),
+        **{name: mean(rows[name]) for name in CONTROLS},
+        labels_mean=_sum(labs["labels"]) / (2 * pairs),
+        labels_max=max(labs["labels"]),
+        excess_error_mean=fsum(labs["excess_error"]) / (2 * pairs),
+        excess_error_max=max(labs["excess_error"]),
+        excess_over_epsilon=sum(labs["over_epsilon"]),
+        certified_fraction=mean(labs["certified"]),
+        rho_proven=mean(labs["rho_proven"]),
         cap_reached=sum(labs["stopped_short"]),
-    )  # fmt: skip
+    )
 
 
 def group_figures(pairs: Sequence[Pair]) -> GroupAudit:

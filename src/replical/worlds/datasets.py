@@ -45,7 +45,7 @@ def real_world(name: str, pool_size: int | str) -> World:
     """
     if name not in NAMES:
         raise BadSpec(f"unknown data {name!r}; there are {' and '.join(NAMES)}")
-    return _world(*_stored(name), pool_size)
+    return _world(*_load(name), pool_size)
 
 
 def flight_worlds(items: int, public: int) -> tuple[World, World, World]:
@@ -59,7 +59,7 @@ def flight_worlds(items: int, public: int) -> tuple[World, World, World]:
     >>> len(labs.C), labs.C.candidates[0], len(labs.cells), len(alike.cells), len(balanced.cells)
     (12, 'discriminant', 100000, 20000, 9350)
     """
-    names, predictions, late = _stored("flights")
+    names, predictions, late = _load("flights")
     public_rows, lab_rows = np.split(np.arange(len(late)), [_PUBLIC_FLIGHTS])
     in_time, delayed = (public_rows[late[public_rows] == each] for each in (0, 1))
     balanced = np.concatenate([delayed, in_time[: len(delayed)]])
@@ -72,11 +72,11 @@ def flight_worlds(items: int, public: int) -> tuple[World, World, World]:
 
 def twelve() -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
     """The names of the twelve models, what each says about every row of the labs (a row a model), and the true labels."""
-    names, predictions, labels = _stored("digits")
+    names, predictions, labels = _load("digits")
     return list(_TWELVE), predictions[[names.index(name) for name in _TWELVE.values()]], labels
 
 
-def _stored(name: str) -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
+def _load(name: str) -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
     """Names of models, one row of predictions each, and the true labels, from a packaged file."""
     with (
         as_file(files("replical.worlds") / "data" / f"{name}.npz") as path,

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from math import inf, nextafter
 from typing import Any
 
 from replical.classes.catalogue import known_theta, parse
 from replical.classes.prior import UNIFORM, Prior
-from replical.core.exact import fraction
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.plan import Condition
 from replical.learners.planning import learner_for, plan
 from replical.worlds.theta import theta as disagreement_coefficient
-from replical.worlds.world import BoundaryNoise, World, parse_noise
+from replical.worlds.world import World, parse_noise
 
-_EACH_TARGET = 2000  # hypotheses up to which the best error is found for every target
 _EACH_CENTRE = 2000  # and up to which a theta that is given is compared with the world's own
 
 
@@ -33,7 +29,7 @@ class Experiment:
     pool_size: int | str  # items in each lab's pool, or "exact"
     delta: float = 0.05
     rho: float = 0.1
-    noise: str = "0"  # a rate, or boundary:RATE,RADIUS
+    noise: str = "0"
     theta: float | None = None  # the exact one of the population if left out and needed
     nu: float | None = None  # the best error of the world if left out and needed; over all targets the largest
     plan: str = "tight"
@@ -78,14 +74,21 @@ def prepare(
         theta, theta_source = coefficient, "exact maximum over centres on the population"
     elif record.uses("theta") and coefficient is None:
         theta_source = "given, and not compared with the population's own: there are too many hypotheses"
-    best, best_source = _best_error(world)
-    if nu is None and record.best_error(best) is not None:
-        nu, nu_source = best, best_source
+    if nu is None and record.best_error(noise) is not None:
+        nu, nu_source = noise, "the noise rate"
     learner_plan = plan(
-        experiment.learner, C, epsilon=experiment.epsilon, delta=experiment.delta, rho=experiment.rho, theta=theta,
-        nu=nu, name=experiment.plan, pool="finite" if isinstance(world.pool_size, int) else "exact", prior=prior,
+        experiment.learner,
+        C,
+        epsilon=experiment.epsilon,
+        delta=experiment.delta,
+        rho=experiment.rho,
+        theta=theta,
+        nu=nu,
+        name=experiment.plan,
+        pool="finite" if isinstance(world.pool_size, int) else "exact",
+        prior=prior,
         **experiment.options,
-    )  # fmt: skip
+    )
     return Setup(
         learner=learner_for(learner_plan),
         world=world,
@@ -95,25 +98,10 @@ def prepare(
         nu_source=nu_source,
         broken=tuple(
             each
-            for each in (*learner_plan.conditions, *_world_conditions(record, nu, best, theta, coefficient))
+            for each in (*learner_plan.conditions, *_world_conditions(record, nu, noise, theta, coefficient))
             if not each.held
         ),
     )
-
-
-def _best_error(world: World) -> tuple[float, str]:
-    """ν, an upper bound on the error of the best hypothesis whatever the target, and how it is known."""
-    if not isinstance(world.noise, BoundaryNoise):
-        return float(world.noise), "the noise rate"
-    if len(world.C) > _EACH_TARGET:
-        return float(world.noise.rate), "the noise rate, an upper bound: there are too many targets to look at each"
-    largest = max(world.population(target).nu for target in range(len(world.C)))
-    return _round_up(largest), "the largest best error over all targets"
-
-
-def _round_up(x: Fraction) -> float:
-    near = float(x)
-    return near if fraction(near) >= x else nextafter(near, inf)
 
 
 def _world_conditions(

@@ -27,7 +27,6 @@ from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import PossibleWorld, PossibleWorlds
-from replical.worlds.world import Noise
 
 Progress = Callable[[int, int], None]
 
@@ -88,7 +87,7 @@ def predict_agreement(
     *,
     delta: float = 0.05,
     rho: float = 0.1,
-    noise: Noise | None = None,
+    noise: float | None = None,
     items: int | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
@@ -153,7 +152,7 @@ def forecast(
     *,
     published: Plan | None = None,
     size: int | None = None,
-    noise: Noise | None = None,
+    noise: float | None = None,
     draws: int = DRAWS,
     far: bool = True,
     progress: Progress | None = None,
@@ -195,12 +194,18 @@ def _figures(
     labs = _outcomes(pairs)
     differ = sum(one.hypothesis != two.hypothesis or one.hypothesis is None for one, two in pairs)
     return Prediction(
-        items=U, epsilon=float(chosen.epsilon), beta=0.0 if labs is None else float(chosen["beta"]),
-        labels_low=float(low / SPREAD), labels_median=float(middle), labels_high=float(min(high * SPREAD, most)),
-        labs=labs, wider=None if wider is None else _outcomes(wider),
-        disagreement_mean=differ / len(pairs) if labs is None else None, draws=len(pairs),
+        items=U,
+        epsilon=float(chosen.epsilon),
+        beta=0.0 if labs is None else float(chosen["beta"]),
+        labels_low=float(low / SPREAD),
+        labels_median=float(middle),
+        labels_high=float(min(high * SPREAD, most)),
+        labs=labs,
+        wider=None if wider is None else _outcomes(wider),
+        disagreement_mean=differ / len(pairs) if labs is None else None,
+        draws=len(pairs),
         method="votes" if isinstance(pool.C, PredictionTable) else "resampled",
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
-from replical.errors import PoolExhausted, ValueOutOfRange
+from replical.errors import PoolExhausted
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Labels, Query
-from replical.worlds.world import BoundaryNoise, Noise, Population
+from replical.worlds.world import Population
 
 Numbers = NDArray[np.float64]
 CodeTable = NDArray[np.uint16]  # label codes: items x candidates
@@ -66,7 +66,7 @@ class PossibleWorlds:
     """
 
     def __init__(
-        self, pool: Pool, prior: Prior = UNIFORM, *, noise: Noise | None = None, certain: bool = False
+        self, pool: Pool, prior: Prior = UNIFORM, *, noise: float | None = None, certain: bool = False
     ) -> None:
         self.C, self._pool, self._noise, self._certain = pool.C, pool, noise, certain
         self.by_votes = isinstance(pool.C, PredictionTable)
@@ -77,8 +77,6 @@ class PossibleWorlds:
                     f"a forecast needs at least {FEWEST} unlabelled items to compare the candidates on, and the pool holds "
                     f"{len(pool)}: bring more items, they need no labels"
                 )
-            if isinstance(noise, BoundaryNoise):
-                raise ValueOutOfRange("candidates of a table have no decision boundary: give noise as a single rate")
             self._votes, self._plain = votes, self._population(0)
 
     def __call__(self, number: int) -> PossibleWorld:
@@ -86,7 +84,6 @@ class PossibleWorlds:
         private = PrivateRandomness.simulated("forecast", number)
         generator, C = private.generator("world"), self._pool.C
         if self.by_votes:
-            assert not isinstance(self._noise, BoundaryNoise), "refused before"
             each = self._votes.draw(generator)
             if self._noise is not None:  # then it says whether anyone leads
                 each = replace(each, lead=0.0)
@@ -96,7 +93,7 @@ class PossibleWorlds:
         population = self._population(target, self._noise or 0.0)
         return PossibleWorld(population=population, answers=population.labels, best=target, private=private)
 
-    def _population(self, target: int, noise: Noise = 0.0) -> Population:
+    def _population(self, target: int, noise: float = 0.0) -> Population:
         """The pool in place of the population."""
         pool = self._pool
         return Population(
@@ -211,9 +208,16 @@ class Votes:
             lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
             errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
         return VoteWorld(
-            voters=self.voters, weights=w, tau=tau, labels=self.labels, lead=lead, leader=leader,
-            best=int(np.argmin(errors)), certain=certain, flips=0.0 if nu is not None else each.flips,
-        )  # fmt: skip
+            voters=self.voters,
+            weights=w,
+            tau=tau,
+            labels=self.labels,
+            lead=lead,
+            leader=leader,
+            best=int(np.argmin(errors)),
+            certain=certain,
+            flips=0.0 if nu is not None else each.flips,
+        )
 
     def _errors(self, probabilities: Numbers) -> Numbers:
         """How often each candidate of the class errs under a law of the items' labels."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,76 +21,15 @@ from replical.pools.pool import ExactPool, Pool, cell_weights
 from replical.pools.query import Answers, Query, binomial, blank_counts
 from replical.pools.version_space import VersionSpace
 
-Rates = NDArray[np.float64]
 
-
-@runtime_checkable
-class HasMargin(Protocol):
-    """A class whose hypotheses have a decision boundary."""
-
-    def margin(self, items: Items, h: int) -> Rates:
-        """Distance of each of `items` from the boundary of `h`."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundaryNoise:
-    """Labels are flipped near the target's boundary only.
-
-    Attributes
-    ----------
-    rate
-        Probability that a label there is replaced by another one.
-    radius
-        How near: distance from the boundary, as the class measures it.
-
-    Examples
-    --------
-    >>> from replical import Population, Thresholds
-    >>> Population(Thresholds(11), target=4, noise=BoundaryNoise(rate=.25, radius=.1)).nu
-    Fraction(1, 20)
-    """
-
-    rate: float
-    radius: float
-
-
-Noise = float | BoundaryNoise
-
-
-def parse_noise(text: str) -> Noise:
-    """Read ``0.05`` or ``boundary:RATE,RADIUS``.
-
-    Examples
-    --------
-    >>> parse_noise("boundary:0.3,0.1")
-    BoundaryNoise(rate=0.3, radius=0.1)
-    """
-    kind, _, rest = text.rpartition(":")
+def parse_noise(text: str) -> float:
+    """Read a rate such as ``0.05``."""
     try:
-        numbers = [float(part) for part in rest.split(",")]
+        return float(text)
     except ValueError:
-        numbers = []
-    if kind == "" and len(numbers) == 1:
-        return numbers[0]
-    if kind == "boundary" and len(numbers) == 2:
-        return BoundaryNoise(rate=numbers[0], radius=numbers[1])
-    raise BadSpec(f"malformed noise {text!r}; write a rate such as 0.05, or boundary:RATE,RADIUS")
-
-
-def flip_rates(noise: Noise, C: HypothesisClass, cells: Items, target: int) -> Rates:
-    """How often the label of each of `cells` is flipped by `noise`, where hypothesis `target` of `C` gives the labels."""
-    rate = float(noise.rate if isinstance(noise, BoundaryNoise) else noise)
-    most = 1 - 1 / len(C.labels)
-    if not 0 <= rate < most:
-        raise ValueOutOfRange(f"noise must be in [0, {most:g}) so that the target stays the best, got {rate:g}")
-    if not isinstance(noise, BoundaryNoise):
-        return np.full(len(cells), rate)
-    if not 0 < noise.radius < np.inf:
-        raise ValueOutOfRange(f"the radius of boundary noise must be positive and finite, got {noise.radius:g}")
-    if not isinstance(C, HasMargin):
-        raise ValueOutOfRange(f"{type(C).__name__} has no decision boundary: give noise as a single rate")
-    return np.where(C.margin(cells, target) <= noise.radius, rate, 0.0)
+        raise BadSpec(
+            f"malformed noise {text!r}; write a rate such as 0.05 (replical.World(law=..) takes any probabilities)"
+        ) from None
 
 
 _PARTS = 10**9  # probabilities are multiples of a billionth
@@ -113,7 +51,7 @@ class Population:
     weights
         Integer masses of the cells; equal if left out.
     noise
-        Probability that a label is replaced by a uniformly chosen other one, or `BoundaryNoise`.
+        Probability that a label is replaced by a uniformly chosen other one.
     law
         Probabilities of the labels, one row a cell, instead of a target and noise: any distribution can be written
         down. The target is then a best hypothesis.
@@ -141,7 +79,7 @@ class Population:
         target: int | None = None,
         cells: Items | None = None,
         weights: ArrayLike | None = None,
-        noise: Noise = 0.0,
+        noise: float = 0.0,
         law: ArrayLike | None = None,
         predictions: Predictions | None = None,
     ) -> None:
@@ -159,9 +97,13 @@ class Population:
     def _check_target(self, target: int) -> int:
         if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < len(self.C):
             raise ValueOutOfRange(f"the target must be one of the {len(self.C)} hypotheses, got {target}")
-        rates = flip_rates(self.noise, self.C, self.cells, target)
-        if rates.any():
-            self._law = _noisy_law(self.predictions.codes(target), rates, len(self.C.labels))
+        most = 1 - 1 / len(self.C.labels)
+        if not 0 <= self.noise < most:
+            raise ValueOutOfRange(
+                f"noise must be in [0, {most:g}) so that the target stays the best, got {self.noise:g}"
+            )
+        if self.noise:
+            self._law = _noisy_law(self.predictions.codes(target), self.noise, len(self.C.labels))
         return int(target)
 
     def _best(self) -> int:
@@ -257,10 +199,10 @@ def _whole_parts(law: ArrayLike, shape: tuple[int, int]) -> Law:
     return parts
 
 
-def _noisy_law(truth: Codes, rates: NDArray[np.float64], labels: int) -> Law:
-    """The target's label, replaced by a uniformly chosen other one at the given rates."""
-    flips = np.rint(rates * _PARTS).astype(np.int64)
-    law = np.repeat(flips[:, None], labels, axis=1)
+def _noisy_law(truth: Codes, rate: float, labels: int) -> Law:
+    """The target's label, replaced by a uniformly chosen other one at this rate."""
+    flips = round(rate * _PARTS)
+    law = np.full((len(truth), labels), flips, dtype=np.int64)
     law[np.arange(len(truth)), truth] = (_PARTS - flips) * (labels - 1)
     return law
 
@@ -321,7 +263,7 @@ class World:
     weights
         Integer masses of the cells; equal if left out.
     noise
-        Probability that a label is replaced by another one, or `BoundaryNoise`.
+        Probability that a label is replaced by another one.
     pool_size
         Items in each lab's pool, or ``"exact"``: the distribution itself.
     law
@@ -337,7 +279,7 @@ class World:
     C: HypothesisClass
     cells: Items | None = None
     weights: NDArray[np.int64] | None = None
-    noise: Noise = 0.0
+    noise: float = 0.0
     pool_size: int | str = "exact"
     law: NDArray[np.float64] | None = None
 

@@ -38,7 +38,7 @@ def test_on_a_table_it_is_its_twin(run, epsilon, source, weighed, most):
     C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=labels)
     costs = {label: 1 + number for number, label in enumerate(labels)}
     options = {"order": {"prior": Prior.order(C, list(range(len(codes)))[::-1])}, "string": {}}
-    options["zero"] = {"handicaps": Handicaps.given(C, [0.0] * len(codes))}
+    options["zero"] = {"handicaps": Handicaps.of(C, [0.0] * len(codes))}
     made = plan(
         "handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, pool="finite", table=True, max_labels=most,
         losses=Losses.of(labels, weights=costs) if weighed else None, **options[source],
@@ -65,7 +65,7 @@ def test_a_small_margin_is_proven_at_the_end_of_the_table():
     wrong[:30, 0] = wrong[30:62, 1] = 1
     pool = Pool(C, wrong, PrivateRandomness.simulated("margin"))
     options = {
-        "epsilon": 0.05, "delta": 0.05, "rho": 0.1, "pool": "finite", "handicaps": Handicaps.given(C, [0.0, 0.0]),
+        "epsilon": 0.05, "delta": 0.05, "rho": 0.1, "pool": "finite", "handicaps": Handicaps.of(C, [0.0, 0.0]),
     }  # fmt: skip
     labels, shared = KnownLabels(C, np.zeros(300, dtype=int)), SharedRandomness("margin")
     results = [

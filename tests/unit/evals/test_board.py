@@ -1,6 +1,7 @@
 """Boards of small tables, and what they refuse."""
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ WRONG = np.random.default_rng(1).random((2000, 3)) < [0.1, 0.11, 0.4]
 
 def test_a_clear_winner_is_proven_and_would_win_again():
     found = board(NAMES, np.random.default_rng(1).random((2000, 3)) < [0.1, 0.2, 0.4])
-    assert (found.first, found.proven, found.again, found.apart) == ("one", True, 1.0, 2)
+    assert (found.first, found.proven, found.again, found.separations) == ("one", True, 1.0, 2)
     assert found.low[1] > 0.05
     assert found.high[1] < 0.15
     assert found.low[0] == 0
@@ -72,10 +73,21 @@ def test_the_page_names_everybody_and_runs_nothing():
     assert picture(found).count('class="best"') == len(found.survivors) == 2
 
 
+def test_a_picture_alone_is_a_whole_file():
+    """Names of one family differ at their ends, so they are cut in the middle."""
+    names = [f"some-laboratory/model-of-{size}-billion-instructed-{size}" for size in (7, 13, 70)]
+    drawn = ElementTree.fromstring(picture(board(names, WRONG), alone=True))
+    assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
+    words = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert "some-laborator..-instructed-70" in words
+    assert "behind the best:" in words
+    assert len(set(words)) == len(words)
+
+
 def test_sentences_say_what_is_proven_and_what_is_an_estimate():
     first, again, chosen = sentences(board(NAMES, WRONG), choose(NAMES, WRONG, tolerance=0.05, string="a text"), 0.05)
     assert first.startswith("First: one, mean loss 0.1000 on 2,000 items; ")
     assert "not proven to be the best: 2 of 3 models may be" in first
     assert "(estimate)" in again
-    assert "1 pair of 2 neighbours cannot be told apart" in again
+    assert "Of 2 pairs of neighbours 1 cannot be told apart" in again
     assert chosen.startswith("Within 0.05 of the best, by the published text: ")

@@ -1,11 +1,12 @@
 """Logs of evaluations: small ones by hand, in the published field names, and everything that can be wrong with them."""
 
 import json
+import tracemalloc
 
 import pytest
 
 from replical.errors import BadTable
-from replical.evals.logs import Joined, join, normal
+from replical.evals.logs import join, normal
 
 
 def lines(path, *rows):
@@ -99,9 +100,23 @@ def test_plain_lines_in_jsonl_and_csv(tmp_path):
     assert join([("mine", unnamed)], what="scores").columns() == {"id": ["1"], "mine": [1.0]}
 
 
-def test_items_that_some_model_lacks_are_named_or_left_out():
-    joined = Joined(items={item: number for number, item in enumerate("abcde")}, cells={"m": ["x"] * 5, "n": ["y"]})
-    with pytest.raises(BadTable, match=r"^n has no output for 4 of 5 items \(b, c, d, \.\.\): .*--common"):
+def test_items_that_some_model_lacks_are_named_or_left_out(tmp_path):
+    """With the place where the first of them came."""
+    one = lines(tmp_path / "one.jsonl", *({"item": item, "model": "m", "output": "x"} for item in "abc"))
+    two = lines(tmp_path / "two.jsonl", *({"item": item, "model": "m", "output": "x"} for item in "ade"))
+    three = lines(tmp_path / "three.jsonl", *({"item": item, "model": "n", "output": "y"} for item in "abcf"))
+    joined = join([(None, one), (None, two), (None, three)])
+    with pytest.raises(
+        BadTable, match=r"^m has no output for 1 of 6 items \(f; the first is in .*three\.jsonl, line 4\): "
+    ):
+        joined.columns()
+    joined = join(
+        [(None, one), (None, two), (None, lines(tmp_path / "n.jsonl", {"item": "a", "model": "n", "output": "y"}))]
+    )
+    with pytest.raises(
+        BadTable,
+        match=r"^n has no output for 4 of 5 items \(b, c, d, \.\.; the first is in .*one\.jsonl, line 2\): .*--common",
+    ):
         joined.columns()
     assert joined.columns(common=True) == {"id": ["a"], "m": ["x"], "n": ["y"]}
     joined.cells["n"][0] = None
@@ -119,6 +134,8 @@ def test_items_that_some_model_lacks_are_named_or_left_out():
         ([{"item": 1, "model": "m"}], {}, "line 1: neither an output nor a score"),
         ([{"item": 1, "model": "m", "output": "x", "gold": "a"}, {"item": 1, "model": "n", "output": "x", "gold": "b"}], {},
          "line 2: the item '1' has two right answers"),
+        ([{"item": 1, "model": "m", "output": "x", "task": "t"}, {"item": 1, "model": "n", "output": "x", "task": "u"}], {},
+         "line 2: the logs are of two tasks, 't' and 'u'"),
         ([{"item": [], "model": "m", "output": "x"}], {}, "line 1 cannot be read"),
         ([{"id": 1}], {}, "line 1: this is no log that is known"),
         ([instance("m", "s", "x", 1), instance("m", "s2", "x", 1, name="mmlu")], {}, "of two tasks, 'gsm8k' and 'mmlu'"),
@@ -221,10 +238,19 @@ def test_a_sheet_that_cannot_be_read_says_where(tmp_path):
         join([(None, sheet)])
 
 
-def test_progress_is_told_now_and_then(tmp_path):
+def test_a_long_log_is_streamed_and_told_of(tmp_path):
+    """The memory is that of the items, however long lines are."""
     log, told = tmp_path / "a.jsonl", []
-    log.write_text("".join(f'{{"item": {number}, "model": "m", "score": 1}}\n' for number in range(60_000)))
-    join([(None, log)], what="scores", progress=lambda done, total: told.append((done, total)))
+    log.write_text(
+        "".join(
+            f'{{"item": {number}, "model": "m", "score": 1, "output": "{"x" * 400}"}}\n' for number in range(20_000)
+        )
+    )
     size = log.stat().st_size
-    assert 2 <= len(told) <= 4
+    tracemalloc.start()
+    join([(None, log)], what="scores", progress=lambda done, total: told.append((done, total)))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < size / 2
+    assert size // 2**20 <= len(told) <= size // 2**20 + 1
     assert told[-1] == (size, size)

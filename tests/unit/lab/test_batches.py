@@ -48,16 +48,6 @@ def test_a_batch_is_a_table_to_fill_in_and_a_list_of_tasks(tmp_path):
     ]
 
 
-def test_nothing_but_what_the_lab_chose_to_show_leaves_the_house(tmp_path):
-    """No predictions, no labels given before: an annotator who sees them is no longer blind."""
-    path = written(tmp_path, 1, ["u"], {"u": {"text": "plain"}, "v": {"text": "another item"}}, LABELS)
-    everything = path.read_text() + path.with_suffix(".json").read_text()
-    assert path.read_text().splitlines() == ["id,text,label", "u,plain,"]
-    assert not any(label in everything for label in LABELS)
-    assert "predictions" not in everything
-    assert "another item" not in everything
-
-
 def test_a_batch_is_never_overwritten(tmp_path):
     """Somebody may be filling it in."""
     path = written(tmp_path, 1, ["u"], {}, LABELS)

@@ -47,6 +47,7 @@ def refused(said):
     [
         (content(), []),
         (content(), ["learner"]),
+        (content(), ["labels"]),
         (content(), ["class", "candidates", 1]),
         *((of_kind(kind), ["class"]) for kind in SECTIONS),
         *(
@@ -348,13 +349,6 @@ def test_more_cuts_than_anybody_lists():
     section = {"kind": "stumps", "features": ["x"], "range": [[0, 1]], "bins": 10**12}
     with pytest.raises(ReplicalError, match="cuts"):
         recipe(section, TEXTS, "s")
-
-
-def test_an_unknown_key_beside_the_labels_is_named():
-    said = content()
-    said["labels"]["colour"] = "blue"
-    with pytest.raises(BadProtocol, match="'colour'"):
-        Protocol.of(said)
 
 
 @pytest.mark.parametrize("weights", [["1", "1", "1", "1", "1", "1"], [True] * 6, "111111"])

@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -16,9 +14,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.release import vote_of
 from replical.lab.run import LabelSource, Run
-from replical.lab.signatures import new_key
 from support.lab import answered, content, world, write_csv
-from support.registering import BEACON
 from support.registering import said as registering
 
 TABLE = world(seed=5, items=150)
@@ -159,26 +155,6 @@ def test_an_interruption_loses_nothing(tmp_path, straight, error):
     assert len(given) == len(set(given)) == straight["labels"]["asked"]
 
 
-def test_a_process_that_dies_loses_nothing(tmp_path, straight):
-    code = f"""
-import os, sys
-sys.path.insert(0, {str(sys.path[0])!r})
-from replical import run
-given = []
-def dies(item):
-    if len(given) == 7:
-        os._exit(9)
-    given.append(item)
-    return {TRUTH!r}[item]
-import replical.lab.journal.journal as journal
-journal.secrets.token_hex = lambda size: "5e" * size
-run({SAID!r}, {TABLE!r}, dies, {str(tmp_path / "a.db")!r})
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
-    assert len(labels_in(tmp_path / "a.db")) == 7
-    assert run(SAID, TABLE, TRUTH, tmp_path / "a.db").certificate["body"] == straight
-
-
 def test_a_run_that_ended_is_found_again(tmp_path, straight):
     run(SAID, TABLE, TRUTH, tmp_path / "a.db")
     asked = []
@@ -224,27 +200,6 @@ def test_a_private_run_makes_no_certificate(tmp_path):
     assert (ended.open, ended.certificate) == ([], None)
     assert vote_of(ended.session)["votes"] == [ended.result.hypothesis]
     assert not (tmp_path / "a.json").exists()
-
-
-def test_a_registered_run_with_a_beacon_and_a_key(tmp_path):
-    _, public = new_key(tmp_path / "north.pem")
-    new_key(tmp_path / "south.pem")
-    said = registering(beacon=BEACON, keys={"north": public})
-    call = {"protocol": said, "pool": TABLE, "labels": TRUTH, "journal": tmp_path / "a.db", "lab": "north"}
-    with pytest.raises(BadJournal, match="asks every lab to register before its first label"):
-        run(**call, key=tmp_path / "north.pem")
-    with pytest.raises(BadUsage, match="sign with --key FILE"):
-        run(**call, register=tmp_path / "reg.json")
-    with pytest.raises(BadKey, match="south.pem is not the key that the protocol lists for the lab 'north'"):
-        run(**call, register=tmp_path / "reg.json", key=tmp_path / "south.pem")
-    assert not (tmp_path / "reg.json").exists()
-    with pytest.raises(BadJournal, match="waits for a public value"):  # it is registered by now
-        run(**call, register=tmp_path / "reg.json", key=tmp_path / "north.pem")
-    assert json.loads((tmp_path / "reg.json").read_text())["signature"]["key"] == public
-    ended = run(**call, beacon="4f1c", key=tmp_path / "north.pem", out=tmp_path / "a.json")
-    assert ended.certificate["body"]["beacon"] == "4f1c"
-    assert ended.certificate["signature"]["key"] == public
-    assert verify(read(tmp_path / "a.json")).valid
 
 
 # ---- what is refused ----

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from replical import Session
-from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhausted, ReplicalError
+from replical.errors import BadJournal, BadLabel, PoolExhausted, ReplicalError
 from replical.lab.certificate.file import body_of
 from replical.lab.journal.journal import Event, Journal
 from replical.learners.plan import STOP
@@ -234,34 +234,6 @@ def test_a_pool_that_is_too_small_for_the_plan_makes_no_journal(make_world, tmp_
 
 
 # ---- what is on the disk ----
-
-
-def test_a_session_on_a_journal_opened_for_reading_takes_no_answers(make_world, tmp_path):
-    """'When this returns it is on the disk' must not be a lie."""
-    world = make_world({"name": "a2", "batch": 3})
-    world.begin(tmp_path / "a.db")
-    with Journal(tmp_path / "a.db", write=False) as journal:
-        session = Session(world.protocol, world.lab, journal)
-        for act in (lambda: session.answer(session.open[0], "yes"), lambda: session.skip(session.open[0])):
-            with pytest.raises(BadJournal, match="was opened for reading"):
-                act()
-        assert len(session.open) == 3
-
-
-def test_contradicting_labels_are_no_end(make_world, tmp_path):
-    """Said again at every look; a run that has no answer has not ended."""
-    world = make_world({"name": "cal-rounds", "theta": 2.0, "k_loop": 8})
-    x = dict(zip(world.columns["id"], world.columns["x"], strict=True))
-    with Journal(world.begin(tmp_path / "a.db", private="ab" * 32)) as journal:
-        session = Session(world.protocol, world.lab, journal)
-        lowest, highest = min(session.open, key=x.get), max(session.open, key=x.get)
-        told = {item: world.truth[item] for item in session.open} | {lowest: "yes", highest: "no"}
-        with pytest.raises(EmptyVersionSpace):
-            session.answer_all(told)
-        for _ in range(2):
-            with pytest.raises(EmptyVersionSpace):
-                session.refresh()
-            assert not session.ended
 
 
 def test_a_deciding_vote_is_written_with_what_it_decides(make_world, tmp_path, monkeypatch):

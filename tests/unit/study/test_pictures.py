@@ -93,7 +93,7 @@ ODD = {
     "equal": [cell("cal", 7.0, epsilon=e, labels_error=0.0) for e in (0.1, 0.05, 0.02)],
     "wide errors": [cell("cal", 7.0, epsilon=e, labels_error=50.0) for e in (0.1, 0.05, 0.02)],
     "near the end": [cell("erm", 7.0 + e, epsilon=e) for e in (0.999, 0.9, 0.8)],
-    "boundary": [cell("a2", 90.0 + each, noise=f"boundary:0.{each},0.05") for each in (1, 2, 3)],
+    "noise": [cell("a2", 90.0 + each, noise=f"0.{each}") for each in (1, 2, 3)],
     "table": [cell(learner, 90.0, noise="0.05", **{"class": "table:some.csv"}) for learner in ("a2", "handicap")],
     "everyone": [cell(learner, 30.0 * (number + 1), epsilon=e, theta=2.0, nu=0.0) for number, learner in enumerate(LEARNERS) for e in (0.1, 0.05, 0.02)],
     "options": [cell("handicap", 30.0, rho=r, batch=b, a=0.02) for r in (0.1, 0.2, 0.4) for b in (1, 4)],

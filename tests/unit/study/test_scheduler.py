@@ -27,7 +27,7 @@ from support.studies import BASE, GRID, based, of_pairs
         {"learner": "handicap", "pool_size": 200},
         {"learner": "handicap", "pool_size": 200, "noise": 0.05, "max_labels": 40},
         {"learner": "replical", "pool_size": "exact", "rho": 0.3},
-        {"learner": "a2", "pool_size": 200, "noise": "boundary:.2,.1", "max_labels": 10},
+        {"learner": "a2", "pool_size": 200, "noise": 0.2, "max_labels": 10},
         {"learner": "cal", "class": "halfspaces:2,40", "pool_size": 100},
     ],
     ids=lambda grid: grid["learner"] + " " + grid.get("class", ""),

@@ -67,11 +67,11 @@ def test_that_there_is_no_noise_is_told_to_a_learner_that_infers_labels():
 
 def test_what_a_cell_tries_is_what_was_written():
     wanted = {
-        "learner": "replical", "rho": 0.3, "theta": 2.5, "noise": "boundary:.1,.2", "pool_size": "exact",
+        "learner": "replical", "rho": 0.3, "theta": 2.5, "noise": ".1", "pool_size": "exact",
         "k_loop": 10**20 + 1,
     }  # fmt: skip
     tried = tiny(wanted).cells()[0].experiment
-    assert (tried.learner, tried.rho, tried.theta, tried.noise) == ("replical", 0.3, 2.5, "boundary:.1,.2")
+    assert (tried.learner, tried.rho, tried.theta, tried.noise) == ("replical", 0.3, 2.5, "0.1")
     assert (tried.class_spec, tried.pool_size, tried.options) == ("thresholds:50", "exact", {"k_loop": 10**20 + 1})
 
 

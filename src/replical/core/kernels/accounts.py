@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core.kernels.backend import register
 from replical.core.kernels.matrices import Indices
 
 Counts = NDArray[np.int64]
 
-_ROWS = 3  # of an account, where errors are counted
 _SPARSE = 4  # cells of a table for each account, at most
 
 
@@ -28,16 +26,9 @@ def add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Cou
     >>> add(np.zeros((3, 4), dtype=np.int64), np.array([3, 1]), (5 * one, one, 0 * one)).tolist()
     [[5, 5], [1, 1], [0, 0]]
     """
-    return _add_three(counts, places, more) if len(counts) == _ROWS else _add(counts, places, more)
-
-
-def _add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Counts:
     for row, new in zip(counts, more, strict=True):
         row[places] += new
     return counts.take(places, axis=1)
-
-
-_add_three = register(lambda counts, places, more: 12 * len(places), numba="numba_rows")(_add)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,14 +70,12 @@ class Kinds:
         )
 
 
-@register(lambda counts: 6 * counts.shape[1], numba="numba_rows")
 def _ranges(counts: Counts) -> tuple[list[int], list[int]]:
     """The least and the largest sum of a column, and entry of the second and third row."""
     rows = (counts.sum(axis=0), counts[1], counts[2])
     return [int(row.min()) for row in rows], [int(row.max()) for row in rows]
 
 
-@register(lambda counts, low, spans, held: 6 * counts.shape[1], numba="numba_rows")
 def _cells(counts: Counts, low: list[int], spans: list[int], held: NDArray[np.bool_]) -> Indices:
     """The cell of every column, by its sum and its second and third row; marked in `held`."""
     places: Indices = counts.sum(axis=0) - low[0]

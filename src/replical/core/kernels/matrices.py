@@ -291,10 +291,6 @@ def column_sums(rows: Packed, length: int) -> Sums:
     return sums
 
 
-@register(
-    lambda planes, rows, columns, codes: len(rows) * len(columns.words) * codes * (len(planes) + 1),
-    numba="numba_rows",
-)  # fmt: skip
 def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
     """For each of `rows` (rows): how many of the columns spell each of the numbers below `codes` (columns).
 
@@ -317,7 +313,6 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
 # ---- distances ----
 
 
-@register(lambda planes, row: 4 * planes.size, numba="numba_rows")
 def distances_from(planes: Packed, row: int) -> NDArray[np.int64]:
     """For every row: in how many columns it spells another number than row `row` does.
 
@@ -375,7 +370,6 @@ class Nearest:
 # ---- parts ----
 
 
-@register(lambda planes, rows, columns: 32 * len(planes) * len(rows) * bits.words_for(len(columns)), numba="numba_rows")
 def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     """The chosen `rows` and `columns` of a packed matrix as one of their own, in the order given.
 

@@ -1,4 +1,4 @@
-"""Compiled versions of `matrices` and `accounts`, which say what they compute; imported only where one is about to run.
+"""Compiled versions of `matrices`, which says what they compute; imported only where one is about to run.
 
 Kernels are serial and release the interpreter's lock, so that `backend` can run several: numba's own threads die in
 forked processes and abort on concurrent calls.
@@ -9,7 +9,7 @@ time. Inner loops go over slices of rows: indexing the matrix itself keeps the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
@@ -237,75 +237,6 @@ def _add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
                     counts[column] += np.int64(((bits_here >> np.uint64(column)) & _ONE) << scale)
 
 
-def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
-    """Columns that spell each code."""
-    counts, words, mask = np.zeros((len(rows), codes), dtype=np.int64), columns.words, columns.mask
-    least = max(1, _THREAD // max(1, len(words) * codes))
-    share(lambda start, stop: _tallies(planes, rows, words, mask, counts, start, stop), len(rows), least)
-    return counts
-
-
-@kernel
-def _tallies(
-    planes: Packed, rows: Indices, words: Indices, mask: Packed, counts: NDArray[np.int64], start: int, stop: int
-) -> None:
-    digits, _, width = planes.shape
-    whole = len(words) == width
-    spelled = np.zeros(len(words), dtype=np.uint64)
-    everybody = _ZERO
-    for number in range(len(words)):
-        everybody += popcount(mask[number])
-    for at in range(start, stop):
-        if digits == 1 and whole:  # one pass is enough for two codes
-            row, ones = planes[0, rows[at]], _ZERO
-            for word in range(width):
-                ones += popcount(row[word] & mask[word])
-            counts[at, 0], counts[at, 1] = everybody - ones, ones
-            continue
-        for code in range(counts.shape[1]):
-            spelled[:] = mask
-            for digit in range(digits):
-                row = planes[digit, rows[at]]
-                flip = _ZERO - np.uint64(1 - ((code >> digit) & 1))
-                if whole:
-                    for word in range(width):
-                        spelled[word] &= row[word] ^ flip
-                else:
-                    for number in range(len(words)):
-                        spelled[number] &= row[words[number]] ^ flip
-            total = _ZERO
-            for number in range(len(words)):
-                total += popcount(spelled[number])
-            counts[at, code] = total
-
-
-def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
-    """Chosen bits side by side."""
-    gathered = np.zeros((len(planes), len(rows), bits.words_for(len(columns))), dtype=np.uint64)
-    least = max(1, _THREAD // max(1, len(columns)))
-    share(lambda start, stop: _gather(planes, rows, columns, gathered, start, stop), len(rows), least)
-    return gathered
-
-
-@kernel
-def _gather(planes: Packed, rows: Indices, columns: Indices, gathered: Packed, start: int, stop: int) -> None:
-    words, shifts = (columns >> 6).astype(np.uint64), (columns & 63).astype(np.uint64)
-    for digit in range(planes.shape[0]):
-        for at in range(start, stop):
-            source, target = planes[digit, rows[at]], gathered[digit, at]
-            for word in range(len(target)):
-                part, shift = words[64 * word : 64 * word + 64], shifts[64 * word : 64 * word + 64]
-                collected = _ZERO
-                if len(part) == 64 and columns[64 * word + 63] - columns[64 * word] == 63:  # neighbours move as a word
-                    collected = source[part[0]] >> shift[0]
-                    if shift[0] != 0:
-                        collected |= source[part[0] + _ONE] << (np.uint64(64) - shift[0])
-                else:
-                    for number in range(len(part)):
-                        collected |= ((source[part[number]] >> shift[number]) & _ONE) << np.uint64(number)
-                target[word] = collected
-
-
 def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
     """Rows become columns."""
     turned = np.zeros((len(planes), length, bits.words_for(len(rows))), dtype=np.uint64)
@@ -342,20 +273,6 @@ def _transpose_square(square: Packed) -> None:
             number = (number + size + 1) & ~size
         size >>= 1
         mask ^= mask << np.uint64(size)
-
-
-def distances_from(planes: Packed, row: int) -> NDArray[np.int64]:
-    """Columns in which rows differ from row `row`."""
-    counts = np.zeros(planes.shape[1], dtype=np.int64)
-    least = max(1, _THREAD // max(1, planes.shape[2]))
-    share(lambda start, stop: _distances_from(planes, row, counts, start, stop), len(counts), least)
-    return counts
-
-
-@kernel
-def _distances_from(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
-    for at in range(start, stop):
-        counts[at] = _distance(planes, at, row)
 
 
 def marks(near: Nearest, rows: Indices, few: Indices, marks: Bits) -> Bits:
@@ -404,63 +321,3 @@ def _distance(planes: Packed, one: int, other: int) -> np.uint64:
                 differs |= planes[digit, one, word] ^ planes[digit, other, word]
             total += popcount(differs)
     return total
-
-
-def add(counts: Indices, places: Indices, more: Sequence[Indices] | Indices) -> Indices:
-    """Accounts after more is added."""
-    now = np.empty((3, len(places)), dtype=np.int64)
-    _add(counts, places, more[0], more[1], more[2], now)
-    return now
-
-
-@kernel
-def _add(counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices) -> None:
-    """Three whole numbers added at each place."""
-    a, b, c = counts[0], counts[1], counts[2]
-    now_a, now_b, now_c = now[0], now[1], now[2]
-    for at in range(len(places)):
-        place = np.uint64(places[at])
-        now_a[at] = a[place] + first[at]
-        now_b[at] = b[place] + second[at]
-        now_c[at] = c[place] + third[at]
-        a[place], b[place], c[place] = now_a[at], now_b[at], now_c[at]
-
-
-def ranges(counts: Indices) -> tuple[list[int], list[int]]:
-    """The least and the largest sum, second and third entry."""
-    ends = np.empty((2, 3), dtype=np.int64)
-    _ranges(counts, ends)
-    low, high = ends.tolist()
-    return low, high
-
-
-@kernel
-def _ranges(counts: Indices, ends: Indices) -> None:
-    a, b, c = counts[0], counts[1], counts[2]
-    least_a = most_a = a[0] + b[0] + c[0]
-    least_b = most_b = b[0]
-    least_c = most_c = c[0]
-    for at in range(len(a)):
-        total = a[at] + b[at] + c[at]
-        least_a, most_a = min(least_a, total), max(most_a, total)
-        least_b, most_b = min(least_b, b[at]), max(most_b, b[at])
-        least_c, most_c = min(least_c, c[at]), max(most_c, c[at])
-    ends[0, 0], ends[0, 1], ends[0, 2] = least_a, least_b, least_c
-    ends[1, 0], ends[1, 1], ends[1, 2] = most_a, most_b, most_c
-
-
-def cells(counts: Indices, low: list[int], spans: list[int], held: Bits) -> Indices:
-    """The cell of each account."""
-    places = np.empty(counts.shape[1], dtype=np.int64)
-    _cells(counts, np.array(low), np.array(spans), held, places)
-    return places
-
-
-@kernel
-def _cells(counts: Indices, low: Indices, spans: Indices, held: Bits, places: Indices) -> None:
-    a, b, c = counts[0], counts[1], counts[2]
-    low_a, low_b, low_c, span_b, span_c = low[0], low[1], low[2], spans[1], spans[2]
-    for at in range(len(a)):
-        place = ((a[at] + b[at] + c[at] - low_a) * span_b + b[at] - low_b) * span_c + c[at] - low_c
-        places[at] = place
-        held[np.uint64(place)] = True

@@ -150,12 +150,19 @@ def compare(certificates: Sequence[Mapping[str, Any]], pools: Sequence[LabPool] 
     alone = common is None or common.count == 1
     identical = same_protocol and same_index and indices[0] is not None and held and alone
     return Comparison(
-        identical=identical, same_protocol=same_protocol, same_index=same_index, runs=len(runs),
+        identical=identical,
+        same_protocol=same_protocol,
+        same_index=same_index,
+        runs=len(runs),
         same_distribution_p=p,
         first_difference=None if identical else _difference(bodies, protocols, indices, confirmations, common),
-        warning=warning, confirmations=confirmations, labs=tuple(body.get("lab") for body in bodies),
-        same_items=tuple(same_items), shared=tuple(shared) if pools else None, common=common,
-    )  # fmt: skip
+        warning=warning,
+        confirmations=confirmations,
+        labs=tuple(body.get("lab") for body in bodies),
+        same_items=tuple(same_items),
+        shared=tuple(shared) if pools else None,
+        common=common,
+    )
 
 
 _NAMED = 10  # of those left in all labs
@@ -282,10 +289,15 @@ def _confirmation(number: int, certificate: Mapping[str, Any]) -> ConfirmationOu
     body, key = certificate["body"], certificate.get("signature", {}).get("key")
     against, said, keys = body["proof"]["against"], body["confirms"], protocol_of(body).lab_keys
     return ConfirmationOutcome(
-        lab=number, name=body.get("lab"), signed=key is not None and keys.get(body.get("lab", "")) == key,
-        answer=_name(body), outcome=body["proof"]["outcome"], margin=said["margin"], level=said["level"],
+        lab=number,
+        name=body.get("lab"),
+        signed=key is not None and keys.get(body.get("lab", "")) == key,
+        answer=_name(body),
+        outcome=body["proof"]["outcome"],
+        margin=said["margin"],
+        level=said["level"],
         against=None if against is None else protocol_of(body).recipe.describe(against),
-    )  # fmt: skip
+    )
 
 
 def _which(number: int, body: Mapping[str, Any]) -> str:

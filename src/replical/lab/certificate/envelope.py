@@ -50,7 +50,7 @@ def _subject(name: str, digest: str) -> dict[str, Any]:
 
 def sign(statement: str, signer: Signer) -> dict[str, Any]:
     """A Statement, as it is written, in a signed envelope."""
-    return close_envelope(statement, [{"keyid": signer.public, "sig": signer.value(_signed(statement.encode()))}])
+    return close_envelope(statement, [{"keyid": signer.public, "sig": signer.value(_message(statement.encode()))}])
 
 
 def close_envelope(statement: str, signatures: Any) -> dict[str, Any]:
@@ -73,13 +73,13 @@ def wrong_envelope(content: Mapping[str, Any], signature: Any) -> str | None:
         return "an envelope has one signature"
     if set(signed[0]) != {"keyid", "sig"} or signed[0]["keyid"] != key:
         return "it is signed with another key than the certificate in it"
-    return None if is_signed(key, signed[0]["sig"], _signed(_payload(content))) else "its signature is forged"
+    return None if is_signed(key, signed[0]["sig"], _message(_payload(content))) else "its signature is forged"
 
 
 def _payload(content: Mapping[str, Any]) -> bytes:
     return base64.b64decode(content["payload"], validate=True)
 
 
-def _signed(payload: bytes) -> bytes:
+def _message(payload: bytes) -> bytes:
     """What is signed, by DSSE: kind and content, each after its length."""
     return b" ".join((b"DSSEv1", str(len(PAYLOAD)).encode(), PAYLOAD.encode(), str(len(payload)).encode(), payload))

@@ -186,17 +186,17 @@ def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certif
 
 def write_enveloped(certificate: Mapping[str, Any], path: Path, signer: Signer | None) -> None:
     """Write as an in-toto Statement, whole; in a DSSE envelope where somebody signs."""
-    statement = _dump(envelopes.statement_of(_folded(certificate)))
+    statement = _dump(envelopes.statement_of(_fold(certificate)))
     text = statement if signer is None else _dump(envelopes.sign(statement, signer))
     write_whole(path, text, what="the certificate", refuse=BadCertificate)
 
 
 def text_of(certificate: Mapping[str, Any]) -> str:
     """The one way a certificate is written."""
-    return _dump(_folded(certificate))
+    return _dump(_fold(certificate))
 
 
-def _folded(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
+def _fold(certificate: Mapping[str, Any]) -> Mapping[str, Any]:
     rounds = certificate.get("body", {}).get("rounds", ()) if certificate.get("schema") == SCHEMA else ()
     if len(rounds) > MANY:
         certificate = {**certificate, "body": {**certificate["body"], "rounds": fold_rounds(rounds)}}
@@ -232,7 +232,7 @@ def read_as(
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
     outer = content if schema == SCHEMA and envelopes.is_enveloped(content) else None
     if outer is not None:
-        content = _opened(outer, path, refuse)
+        content = _open(outer, path, refuse)
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
     if content["schema"] != schema:
@@ -256,11 +256,11 @@ def read_as(
 
 def _text_again(outer: Mapping[str, Any], certificate: Mapping[str, Any]) -> str:
     """The text of the Statement, or envelope, that was read, if it is as it was written."""
-    statement = _dump(envelopes.statement_of(_folded(certificate)))
+    statement = _dump(envelopes.statement_of(_fold(certificate)))
     return _dump(envelopes.close_envelope(statement, outer["signatures"])) if "payloadType" in outer else statement
 
 
-def _opened(outer: Mapping[str, Any], path: Path, refuse: Refuse) -> Any:
+def _open(outer: Mapping[str, Any], path: Path, refuse: Refuse) -> Any:
     try:
         return envelopes.open_envelope(outer)
     except (LookupError, TypeError, ValueError, RecursionError) as error:

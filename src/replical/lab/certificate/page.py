@@ -57,10 +57,15 @@ def page(certificate: Mapping[str, Any]) -> str:
         "and journal, which alone shows what the labels prove.</p>",
     }
     return Template(_asset("html")).substitute(
-        hash=text.policy_hash(style), style=style, title=family.title, heading=family.heading(claim),
-        open="" if body["certified"] else " open", answer=escape(str(answer)), verdict=escape(family.verdict(claim)),
+        hash=text.policy_hash(style),
+        style=style,
+        title=family.title,
+        heading=family.heading(claim),
+        open="" if body["certified"] else " open",
+        answer=escape(str(answer)),
+        verdict=escape(family.verdict(claim)),
         sections="\n".join(f"<section><h2>{name}</h2>{content}</section>" for name, content in sections.items()),
-    )  # fmt: skip
+    )
 
 
 def _asset(kind: str) -> str:

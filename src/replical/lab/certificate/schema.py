@@ -20,7 +20,7 @@ Digest = Annotated[str, Meta(pattern="^sha256:[0-9a-f]{64}$")]
 Word = Annotated[str, Meta(pattern="^[0-9a-f]{16}$")]
 
 
-class Named(Struct, forbid_unknown_fields=True):
+class HypothesisName(Struct, forbid_unknown_fields=True):
     """A hypothesis, by number and in words."""
 
     index: int
@@ -159,7 +159,7 @@ class Body(Struct, forbid_unknown_fields=True):
     protocol: dict[str, Any]
     protocol_fingerprint: Digest
     class_fingerprint: Digest
-    hypothesis: Named | None
+    hypothesis: HypothesisName | None
     plan: PlanPart
     shared: Shared
     survivors: HypothesisSet

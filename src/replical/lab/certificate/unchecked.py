@@ -76,10 +76,15 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
     )
     yield not_checkable("the rounds went like this", *_round_fields(body), why=_LABELS, needs="journal")
     yield not_checkable(
-        "private seed and labels are those committed to", "private_commitment", "transcript.digest",
-        "labels.corrected", "runs_in_journal", *(("lab",) if "lab" in body else ()),
-        why="the file holds digests of them", needs="journal",
-    )  # fmt: skip
+        "private seed and labels are those committed to",
+        "private_commitment",
+        "transcript.digest",
+        "labels.corrected",
+        "runs_in_journal",
+        *(("lab",) if "lab" in body else ()),
+        why="the file holds digests of them",
+        needs="journal",
+    )
     for each in family_of(protocol.record).beliefs(claim_of(body, protocol)):
         yield not_checkable(each.name, *each.fields, why=each.why, needs=each.needs)
 

@@ -65,7 +65,7 @@ class Event(NamedTuple):
     at: str = ""
 
     @property
-    def said(self) -> Said | None:
+    def answer(self) -> Said | None:
         """What it says of its item: the code of a label; or a gold answer or scores, which stand in the detail."""
         return self.label if self.detail is None else self.detail.get("answer")
 
@@ -410,7 +410,7 @@ class Journal:
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
-            label = "" if event.said is None else self.label(event.said)
+            label = "" if event.answer is None else self.label(event.answer)
             writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
 
     def _refuse_others(self) -> None:
@@ -556,12 +556,18 @@ def table_of(sql: Any) -> Any:
     """Events by number; `chain` is the hash of each (`link_hash`)."""
     number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
     return sql.Table(
-        TABLE, sql.MetaData(), sql.Column("seq", number, primary_key=True, autoincrement=True),
-        sql.Column("kind", sql.String(16), nullable=False), sql.Column("item", sql.Text),
-        sql.Column("label", sql.Integer), sql.Column("annotator", sql.Text),
-        sql.Column("at", sql.String(40), nullable=False), sql.Column("detail", sql.Text),
-        sql.Column("chain", sql.LargeBinary(32)), sqlite_autoincrement=True,
-    )  # fmt: skip
+        TABLE,
+        sql.MetaData(),
+        sql.Column("seq", number, primary_key=True, autoincrement=True),
+        sql.Column("kind", sql.String(16), nullable=False),
+        sql.Column("item", sql.Text),
+        sql.Column("label", sql.Integer),
+        sql.Column("annotator", sql.Text),
+        sql.Column("at", sql.String(40), nullable=False),
+        sql.Column("detail", sql.Text),
+        sql.Column("chain", sql.LargeBinary(32)),
+        sqlite_autoincrement=True,
+    )
 
 
 def protect(connection: Any) -> None:

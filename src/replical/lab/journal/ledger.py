@@ -98,17 +98,17 @@ class Ledger:
         elif event.kind == "undo":
             self._take_back(item, event.annotator)
         elif event.kind == "vote":
-            code = CANNOT_SAY if event.said is None else event.said
+            code = CANNOT_SAY if event.answer is None else event.answer
             self.votes.setdefault(item, {})[event.annotator or ""] = code
-        elif event.said is not None:
+        elif event.answer is not None:
             before, corrects = self.labels.get(item), event.kind == "correction"
-            if isinstance(event.said, Mapping):  # of each output the first score counts
+            if isinstance(event.answer, Mapping):  # of each output the first score counts
                 scored = before if isinstance(before, Mapping) else {}
-                self.labels[item] = {**scored, **event.said} if corrects else {**event.said, **scored}
+                self.labels[item] = {**scored, **event.answer} if corrects else {**event.answer, **scored}
                 judges = self.judges.setdefault(item, {})
-                judges |= {output: event.annotator for output in event.said if corrects or output not in judges}
+                judges |= {output: event.annotator for output in event.answer if corrects or output not in judges}
             elif before is None or corrects:
-                self.labels[item] = event.said
+                self.labels[item] = event.answer
             else:
                 return
             self.corrected += corrects
@@ -116,7 +116,7 @@ class Ledger:
             self.sources[item] = event
 
     @property
-    def heard(self) -> int:
+    def label_count(self) -> int:
         """How many labels there are; where outputs are scored, how many scores."""
         return sum(len(said) if isinstance(said, Mapping) else 1 for said in self.labels.values())
 

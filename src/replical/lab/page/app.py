@@ -59,12 +59,17 @@ def application(desk: Desk, content: Content, people: People, *, token: str | No
     """The page for a desk; with a token only for those who know it, or have a personal link."""
     page = _Page(desk, content, people)
     routes = [
-        Route("/", page.index), Route("/assets/{name}", page.asset), Route("/media/{name:path}", page.file),
-        Route("/api/join", page.join, methods=["POST"]), Route("/api/next", page.next, methods=["POST"]),
-        Route("/api/answer", page.answer, methods=["POST"]), Route("/api/skip", page.skip, methods=["POST"]),
-        Route("/api/show", page.show, methods=["POST"]), Route("/api/undo", page.undo, methods=["POST"]),
+        Route("/", page.index),
+        Route("/assets/{name}", page.asset),
+        Route("/media/{name:path}", page.file),
+        Route("/api/join", page.join, methods=["POST"]),
+        Route("/api/next", page.next, methods=["POST"]),
+        Route("/api/answer", page.answer, methods=["POST"]),
+        Route("/api/skip", page.skip, methods=["POST"]),
+        Route("/api/show", page.show, methods=["POST"]),
+        Route("/api/undo", page.undo, methods=["POST"]),
         Route("/api/progress", page.progress),
-    ]  # fmt: skip
+    ]
     return Guard(Starlette(routes=routes), token, people)
 
 

@@ -47,11 +47,20 @@ def serve(
     from replical.lab.page.guard import network
 
     config = uvicorn.Config(
-        application, host=host, port=port, backlog=BURST,
-        http=protocol(frozenset() if proxy is None else frozenset({network(proxy)})), proxy_headers=proxy is not None,
-        forwarded_allow_ips=proxy, log_level="error", access_log=False, server_header=False, ws="none",
-        lifespan="off", timeout_graceful_shutdown=_HANGING,
-    )  # fmt: skip
+        application,
+        host=host,
+        port=port,
+        backlog=BURST,
+        http=protocol(frozenset() if proxy is None else frozenset({network(proxy)})),
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=_HANGING,
+    )
     server = uvicorn.Server(config)
     reasons: list[OSError] = []
 

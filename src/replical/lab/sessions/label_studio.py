@@ -61,11 +61,11 @@ def questions(session: Session) -> list[Question]:
         outputs = [(item, output) for item in session.open for output in session.outputs(item)]
         mixed = sorted(outputs, key=lambda each: session.replay.rank(*each))  # those of an item are not side by side
         return [Question(item=item, outputs=(output,)) for item, output in mixed]
-    duel = _judged(answers)
+    duel = _judgements(answers)
     return [Question(item=item, outputs=tuple(session.pair(item)) if duel else ()) for item in session.open]
 
 
-def _judged(answers: Answering) -> tuple[str, ...]:
+def _judgements(answers: Answering) -> tuple[str, ...]:
     """What may be said of outputs that are shown; nothing where items are labelled."""
     return answers.choices if isinstance(answers, Gold) else ()
 
@@ -88,7 +88,7 @@ def template(columns: Sequence[str], answers: Answering) -> str:
     BadLabel
         If a label cannot be written into it.
     """
-    judged = _judged(answers)
+    judged = _judgements(answers)
     heads = answers.heads if isinstance(answers, Gold) else ()
     shown = [(_literal(column), f"text_{number}", f"$show_{number}") for number, column in enumerate(columns)]
     shown += [(quoteattr(head), f"output_{number}", f"$output_{number}") for number, head in enumerate(heads)]
@@ -151,7 +151,7 @@ def _task(task: dict[str, Any], what: str, answers: Answering) -> tuple[Question
     item = data.get("item", data.get("id") if whole else None) if isinstance(data, dict) else None
     if not isinstance(item, str | int) or isinstance(item, bool):
         raise BadTable(f"{what} has no id in its data: import the tasks of a batch there, and export them as JSON")
-    outputs = tuple(str(data.get(f"output_{number}", "")) for number in range(_shown(answers)))
+    outputs = tuple(str(data.get(f"output_{number}", "")) for number in range(_outputs_shown(answers)))
     annotations: Any = []
     if whole:
         annotations = task.get("annotations") or []
@@ -164,9 +164,9 @@ def _task(task: dict[str, Any], what: str, answers: Answering) -> tuple[Question
     return Question(item=str(item), outputs=outputs), annotations
 
 
-def _shown(answers: Answering) -> int:
+def _outputs_shown(answers: Answering) -> int:
     """How many outputs a task shows."""
-    return 1 if isinstance(answers, Scores) else 2 if _judged(answers) else 0
+    return 1 if isinstance(answers, Scores) else 2 if _judgements(answers) else 0
 
 
 def _reply(annotation: Any, question: Question, answers: Answering, where: object) -> Reply:
@@ -220,7 +220,7 @@ def contradictions(session: Session, replies: Sequence[Reply]) -> list[Reply]:
     return [
         reply
         for reply in suspects
-        if not any(event.item == reply.item and of_code(event.said, reply.code) == reply.code for event in said)
+        if not any(event.item == reply.item and of_code(event.answer, reply.code) == reply.code for event in said)
     ]
 
 
@@ -413,7 +413,7 @@ class Project:
             "label_config": template(list(shown), self._answers),
             "maximum_annotations": self._votes,
             "enable_empty_annotation": False,
-            "show_skip_button": not _judged(self._answers),
+            "show_skip_button": not _judgements(self._answers),
             "skip_queue": "REQUEUE_FOR_OTHERS" if self._votes > 1 else "IGNORE_SKIPPED",
         }
         return int(self._server.call("POST", "/api/projects", _Project, made).id)
@@ -443,8 +443,6 @@ class Project:
         return found
 
     def _create(self, question: Question) -> None:
-        if question.outputs:
-            self._session.show(question.item)
         if question.outputs:  # from now on somebody may see them
             self._session.show(question.item)
         fields = self._details([question.item]).get(question.item, {})

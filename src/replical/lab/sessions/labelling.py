@@ -196,7 +196,7 @@ class Desk:
     def progress(self) -> dict[str, Any]:
         """What a person who labels may see: counts, about how many are left, what is proven; no labels or predictions."""
         with self.lock:
-            labels, most = self.session.ledger.heard, self.session.budget
+            labels, most = self.session.ledger.label_count, self.session.budget
             return {
                 "labels": labels,
                 "open": len(self.session.open),
@@ -297,7 +297,7 @@ class RemoteRun:
     def _check_open(self, item: str, events: list[Event]) -> list[Event]:
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        if any(event.kind in ("skip", "vote") and event.said is None for event in events):
+        if any(event.kind in ("skip", "vote") and event.answer is None for event in events):
             self.ledger.check_skip(item)
         return [event for event in events if event.kind != "show" or item not in self.ledger.shown]
 

@@ -126,7 +126,7 @@ class Replay:
     def _hear(self) -> None:
         ledger = self.ledger
         for event, _ in self._journal.news(self._heard):
-            if event.said is not None or event.item not in self.places:
+            if event.answer is not None or event.item not in self.places:
                 self._check(event)
             if event.kind in CHANGES or event.item in ledger.skipped:
                 self._course = None  # what was said before has changed
@@ -137,7 +137,7 @@ class Replay:
         where = f"event {event.seq} of {self._journal.where}"
         if event.item is not None and event.item not in self.places:
             raise BadJournal(f"{where} is about {event.item!r}, which is not in the pool")
-        answers, said = self._protocol.answers, event.said
+        answers, said = self._protocol.answers, event.answer
         if isinstance(answers, Gold):
             known = said is None or answers.reads(said)
         else:
@@ -152,7 +152,7 @@ class Replay:
 
     def _answers(self, query: Query) -> Answers:
         said = [self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()]
-        return Answers.told(query, said, self._lab.recipe.C, self._lab.items)
+        return Answers.of(query, said, self._lab.recipe.C, self._lab.items)
 
 
 class Budgets(NamedTuple):

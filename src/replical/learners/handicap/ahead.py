@@ -87,10 +87,18 @@ class Ahead:
         kinds, times = np.unique(np.hstack([losses, says, needed])[apart], axis=0, return_counts=True)
         losses, says, needed = np.split(kinds, [len(members), 2 * len(members)], axis=1)
         return cls(
-            plan=plan, m=int(np.flatnonzero(near == m)[0]), members=members, c=bets.c[near],
-            lost=bets.lost[near].astype(np.int64), wealth=bets.wealth[:, near], losses=losses, says=says, times=times,
-            needed=needed[:, 0].astype(np.bool_), scanned=bets.scanned,
-        )  # fmt: skip
+            plan=plan,
+            m=int(np.flatnonzero(near == m)[0]),
+            members=members,
+            c=bets.c[near],
+            lost=bets.lost[near].astype(np.int64),
+            wealth=bets.wealth[:, near],
+            losses=losses,
+            says=says,
+            times=times,
+            needed=needed[:, 0].astype(np.bool_),
+            scanned=bets.scanned,
+        )
 
     def play(self, *, items: int | None = None, labels: int | None = None) -> Outcomes:
         """The rest of the run, played to a proof, or to the end of so many more `items` or `labels`.
@@ -110,7 +118,7 @@ class Ahead:
             seen += more
         return games.outcomes
 
-    def asked(self, left: Mask, m: int) -> NDArray[np.int64]:
+    def labels_of(self, left: Mask, m: int) -> NDArray[np.int64]:
         """How many labels an item of each kind (columns) takes where some (rows) are `left`, `m` among them."""
         here = left.astype(np.int64)
         apart = (here @ (self.says != self.says[:, [m]]).T > 0) & self.needed
@@ -162,7 +170,7 @@ class Games:
             mine = self.m[plays] == m
             where = plays[mine]
             self.wealth[where] += np.tensordot(counts[mine], ahead.gains(m), 1)
-            self.labels[where] += (kinds[mine] * ahead.asked(self.left[where], m)).sum(axis=1)
+            self.labels[where] += (kinds[mine] * ahead.labels_of(self.left[where], m)).sum(axis=1)
         self.lost[plays] += kinds @ ahead.losses
         self.items[plays] += counts.sum(axis=1)
         most = self.wealth[plays].max(axis=1, keepdims=True)

@@ -369,11 +369,11 @@ def _accounts(plan: HandicapPlan, parts: Sequence[Mapping[str, Any]]) -> Account
     """The counts of these added up; of a fine grid only the differences that came are told."""
     accounts = Accounts(len(plan.candidates), plan)
     for part in parts:
-        accounts.counts[_counted(plan, part)] += np.array(part["counts"], dtype=np.int64).T
+        accounts.counts[_outcome_numbers(plan, part)] += np.array(part["counts"], dtype=np.int64).T
     return accounts
 
 
-def _counted(plan: HandicapPlan, part: Mapping[str, Any]) -> list[int]:
+def _outcome_numbers(plan: HandicapPlan, part: Mapping[str, Any]) -> list[int]:
     """Which of the outcomes are counted."""
     told = part["differences"] if plan.fine else None
     return list(range(len(plan.outcomes))) if told is None else [plan.differences.index(each) for each in told]
@@ -387,13 +387,13 @@ def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | 
         each for each in plan.differences if each in set(part["differences"])
     ]:
         return "the differences that are counted are some of the grid, in its order"
-    width = len(_counted(plan, part))
+    width = len(_outcome_numbers(plan, part))
     rows = counts if isinstance(counts, list) else []
     survives, first = np.isin(plan.candidates, claim.survivors), int(np.searchsorted(plan.candidates, f))
     if len(rows) != len(survives) or any(len(row) != width or not all(map(is_count, row)) for row in rows):
         return f"there are {len(survives)} candidates, with {width} counts each"
     table = np.zeros((len(rows), len(plan.outcomes)), dtype=np.int64)
-    table[:, _counted(plan, part)] = rows
+    table[:, _outcome_numbers(plan, part)] = rows
     compared, quiet = (
         plan.items_counted(table.T),
         [number for number, (_, apart) in enumerate(plan.outcomes) if not apart],

@@ -217,10 +217,17 @@ class Confirm:
             "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
         )
         confirmation = Confirmation(
-            outcome=outcome, hypothesis=m, against=o if wagers.refuted or len(rivals) else None,
-            margin=float(plan.margin), level=float(plan.level), asked=asked, scanned=scanned,
-            unlabelled=blocks.unlabelled, rivals=V.size - 1, spent=bool(blocks.left) or plan.opens(judged) < 1,
-        )  # fmt: skip
+            outcome=outcome,
+            hypothesis=m,
+            against=o if wagers.refuted or len(rivals) else None,
+            margin=float(plan.margin),
+            level=float(plan.level),
+            asked=asked,
+            scanned=scanned,
+            unlabelled=blocks.unlabelled,
+            rivals=V.size - 1,
+            spent=bool(blocks.left) or plan.opens(judged) < 1,
+        )
         return Result(
             hypothesis=m,
             unrounded=m,
@@ -252,7 +259,7 @@ class Wagers:
         self.accounts = Accounts(plan.n, plan)
         self.charge = np.zeros((len(plan.differences), 1), dtype=np.int64)
         self._differences = np.array(plan.differences, dtype=np.int64)
-        self._for, self._against, self._enough = plan.bets_for, plan.bets_against, plan.winning_wealth
+        self._for, self._against, self._winning_wealth = plan.bets_for, plan.bets_against, plan.winning_wealth
 
     def opponent(self, rivals: Indices) -> int:
         """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
@@ -267,20 +274,28 @@ class Wagers:
 
     def won(self, rivals: Indices) -> NDArray[np.bool_]:
         """Which `rivals` are done: W has reached 1/α."""
-        return self._for.reach(self.accounts.counts[:, rivals], self._enough)
+        return self._for.reach(self.accounts.counts[:, rivals], self._winning_wealth)
 
     @property
     def refuted(self) -> bool:
         """Has R reached 1/α?"""
-        return bool(self._against.reach(self.charge, self._enough)[0])
+        return bool(self._against.reach(self.charge, self._winning_wealth)[0])
 
 
 # In no list of learners: nobody runs it to find an answer.
 CONFIRM = Record(
-    id="confirm", learner="replical.learners.handicap.confirm:Confirm", setting="either", replicable=False,
-    active=True, weighs=True, family="replical.learners.handicap.confirmation:FAMILY", paper=None, tight=None,
-    colour="#000000", marker=".",
-)  # fmt: skip
+    id="confirm",
+    learner="replical.learners.handicap.confirm:Confirm",
+    setting="either",
+    replicable=False,
+    active=True,
+    weighs=True,
+    family="replical.learners.handicap.confirmation:FAMILY",
+    paper=None,
+    tight=None,
+    colour="#000000",
+    marker=".",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,7 +354,12 @@ def confirm_plan(
     )
     budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
     plan = ConfirmPlan(
-        learner="confirm", name="tight", n=n, epsilon=exact, numbers=numbers, batch=PARAMETERS["batch"].check(batch),
+        learner="confirm",
+        name="tight",
+        n=n,
+        epsilon=exact,
+        numbers=numbers,
+        batch=PARAMETERS["batch"].check(batch),
         losses=losses,
-    )  # fmt: skip
+    )
     return plan.under(UNIFORM, budget)

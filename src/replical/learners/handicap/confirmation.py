@@ -111,17 +111,17 @@ FAMILY = ConfirmFamily()
 def outcome_words(found: Confirmation, protocol: Published) -> str:
     """The outcome, against whom, and what would help."""
 
-    def named(h: int | None) -> str:
+    def name_of(h: int | None) -> str:
         assert h is not None, "somebody is not done"
         return f"{protocol.recipe.describe(h)} (hypothesis {h})"
 
-    name, errors = named(found.hypothesis), protocol.recipe.losses is None
+    name, errors = name_of(found.hypothesis), protocol.recipe.losses is None
     errs, margin, most = "errs" if errors else "loses", f"{found.margin:g}", protocol.plan.max_labels
     sure = f"the best candidate on items like this pool's, with confidence {confidence(found.level)}"
     if found.outcome == "confirmed":
         return f"Confirmed: {name} {errs} at most {margin} more than {sure}."
     if found.outcome == "refuted":
-        return f"Refuted: {name} {errs} more than {margin} above {sure}. It lost to {named(found.against)}."
+        return f"Refuted: {name} {errs} more than {margin} above {sure}. It lost to {name_of(found.against)}."
     if found.unlabelled > found.asked:
         return (
             f"Undecided: {count(found.unlabelled, 'item')} on which candidates differ could not be labelled, and only "
@@ -132,7 +132,7 @@ def outcome_words(found: Confirmation, protocol: Published) -> str:
         end, helps = f"the budget of {count(most, 'label')} was spent", "a larger budget, with the same journal"
     return (
         f"Undecided: {end}. {count(found.rivals, 'other candidate')} may still be better by more than {margin}; of these "
-        f"{named(found.against)} has the {'fewest errors' if errors else 'least loss'}. What helps: {helps}; or a larger "
+        f"{name_of(found.against)} has the {'fewest errors' if errors else 'least loss'}. What helps: {helps}; or a larger "
         "margin."
     )
 

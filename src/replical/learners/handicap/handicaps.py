@@ -41,7 +41,7 @@ _SLOPES = [Decimal(tenth) / 10 for tenth in range(1, 600)]  # L = ε/τ that are
 class Handicaps:
     """Where handicaps come from, if not from the prior: from a cover of the class, from nowhere, or as they are given.
 
-    Made by `Handicaps.cover`, `Handicaps.zero` or `Handicaps.given`.
+    Made by `Handicaps.cover`, `Handicaps.zero` or `Handicaps.of`.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Handicaps:
         return cls(source="zero")
 
     @classmethod
-    def given(cls, C: HypothesisClass, handicaps: ArrayLike | Mapping[str, float]) -> Handicaps:
+    def of(cls, C: HypothesisClass, handicaps: ArrayLike | Mapping[str, float]) -> Handicaps:
         """Public numbers of your own.
 
         Parameters

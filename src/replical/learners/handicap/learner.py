@@ -98,7 +98,7 @@ class Handicap:
         def ahead() -> Ahead | None:
             """How the rest may go, if anything is left to decide, and items to come are like those so far."""
             foreseen = S.size > 1 and plan.foreseen and bets.scanned
-            return Ahead.of(plan, S, m, bets, history.seen, labels.V) if foreseen else None
+            return Ahead.of(plan, S, m, bets, history.observation, labels.V) if foreseen else None
 
         def standing() -> Standing:
             """What is proven at this moment, and how the rest may go."""
@@ -132,9 +132,18 @@ class Handicap:
             history.compare(T, labels.hear(query, answers))
         ended = S.size > 1 and bool(blocks.left)  # by a budget that is too little for what comes next
         proof = conclude(
-            plan, S, m, bets, history, units=c, asked=asked, ended=ended, blocks=blocks, describe=pool.C.describe,
+            plan,
+            S,
+            m,
+            bets,
+            history,
+            units=c,
+            asked=asked,
+            ended=ended,
+            blocks=blocks,
+            describe=pool.C.describe,
             ahead=ahead(),
-        )  # fmt: skip
+        )
         return Result(
             hypothesis=int(S.indices[m]),
             unrounded=(history.least() if labels.V is None else labels.V).first(shared, plan.prior),

@@ -42,7 +42,7 @@ BEHIND = 3  # errors more than the best with which a candidate is still in play
 _NO_EPSILON = Fraction(1)  # an order promises nothing about errors
 
 
-class Asked(NamedTuple):
+class Reply(NamedTuple):
     """An item that was asked, and the code of its label; None where nobody could say."""
 
     item: int
@@ -83,14 +83,14 @@ class Inquiry:
     ...     course.send(0)
     ... except StopIteration:
     ...     inquiry.prior.places.tolist(), inquiry.asked
-    ([0, 1, 2], [Asked(item=2, code=1), Asked(item=1, code=0)])
+    ([0, 1, 2], [Reply(item=2, code=1), Reply(item=1, code=0)])
     """
 
     C: HypothesisClass
     items: Items
     walk: Indices
     losses: Losses | None = None
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[Reply] = field(default_factory=list)
     lost: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -116,7 +116,7 @@ class Inquiry:
     def hear(self, item: int, code: int | None) -> None:
         """The label of the next item that those in play differ on; None from who cannot say."""
         self._at += 1 + int(np.flatnonzero(self.walk[self._at :] == item)[0])
-        self.asked.append(Asked(item, code))
+        self.asked.append(Reply(item, code))
         if code is None:
             return
         said = self.predictions.codes_of_item(item, self._everyone)
@@ -178,9 +178,17 @@ class InquiryPlan(Plan):
 
 # In no list of learners: what it makes is an order, before there is a protocol.
 ORDER = Record(
-    id="order", learner="replical.learners.handicap.order:PublicOrder", setting="agnostic", replicable=False,
-    active=True, weighs=True, paper=None, tight=None, colour="#000000", marker=".",
-)  # fmt: skip
+    id="order",
+    learner="replical.learners.handicap.order:PublicOrder",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    weighs=True,
+    paper=None,
+    tight=None,
+    colour="#000000",
+    marker=".",
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -363,9 +363,14 @@ def handicap(task: Task) -> HandicapPlan:
     shortlist = "given: so many of the public order, from the first on, are the candidates"
     more = () if task.shortlist is None else (Number(name="shortlist", value=task.shortlist, source=shortlist),)
     return HandicapPlan(
-        learner="handicap", name="tight", n=task.n, epsilon=fraction(task.epsilon), numbers=(*numbers, *more),
-        batch=task.batch, noiseless=task.noiseless,
-    )  # fmt: skip
+        learner="handicap",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(*numbers, *more),
+        batch=task.batch,
+        noiseless=task.noiseless,
+    )
 
 
 def threshold_range(task: Task) -> tuple[Fraction, Fraction]:

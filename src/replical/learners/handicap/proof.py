@@ -174,7 +174,7 @@ class History:
     def rivals(self) -> VersionSpace:
         """The first of a public order, and all who are not yet proven to be within .7 of the tolerance of it."""
         with decimals():
-            near = self._first.reach(decimal(self._plan["gate"]) * self._tolerance, self._enough)
+            near = self._first.reach(decimal(self._plan["gate"]) * self._tolerance, self._winning_wealth)
         near[self.columns] = False
         members = self.whole.indices[~near]
         if self._rivals is None or not np.array_equal(members, self._rivals.indices):
@@ -201,9 +201,9 @@ class History:
         return sum(block.scanned for block in self._blocks)
 
     @property
-    def seen(self) -> Observation:
+    def observation(self) -> Observation:
         """What was learned of all items so far."""
-        parts = {name: _joined([getattr(each, name) for each in self._blocks]) for name in _PARTS}
+        parts = {name: _concatenate([getattr(each, name) for each in self._blocks]) for name in _PARTS}
         return Observation(scanned=self.scanned, **parts)
 
     @property
@@ -223,7 +223,7 @@ class History:
                 S = self.whole.restrict(members[some])
                 accounts.add(some, int(np.searchsorted(S.indices, h)), Block.of(S, observation))
             return accounts
-        told = self.seen
+        told = self.observation
         items, codes, unknown = told.items, told.answers, told.unknown
         sizes = np.array([(each.scanned, len(each.items), len(each.unknown)) for each in self._blocks], dtype=np.int64)
         wrong, says = predictions.codes(h, items) != codes, predictions.codes(h, unknown).astype(np.int64)
@@ -240,7 +240,7 @@ class History:
     def least(self) -> VersionSpace:
         """Who lost least on all items that were labelled, in S or not."""
         if self._plan.losses is None and self._plan.groups == SINGLE:
-            lost = self.whole.contradicted(self.seen.items, self.seen.answers)
+            lost = self.whole.contradicted(self.observation.items, self.observation.answers)
             return self.whole.keep(lost == lost.min())
         added, counted = np.zeros(self.whole.size), self._plan.groups.counted
         for observation in self._blocks:
@@ -263,7 +263,7 @@ class History:
             allowed = gaps <= int(x * UNIT)
             if plan.table or allowed.all():  # accounts are of independent draws
                 return bool(allowed.all())
-            return bool((allowed | accounts.reach(decimal(x), self._enough)).all())
+            return bool((allowed | accounts.reach(decimal(x), self._winning_wealth)).all())
 
         with decimals():
             return up(decimal(plan.epsilon * _first(holds, STEPS) / STEPS))
@@ -295,14 +295,14 @@ class History:
         return {"counts": tuple(map(tuple, counts[came].T.tolist())), "differences": differences}
 
     @property
-    def _enough(self) -> Decimal:
+    def _winning_wealth(self) -> Decimal:
         return 1 / decimal(self._plan["beta"])
 
 
 _PARTS = ("items", "answers", "unknown")
 
 
-def _joined(parts: list[Indices]) -> Indices:
+def _concatenate(parts: list[Indices]) -> Indices:
     """One after another; empty ones have no shape of their own."""
     return np.concatenate([part for part in parts if len(part)] or [np.zeros(0, dtype=np.int64)])
 
@@ -357,12 +357,24 @@ def conclude(
     certified = S.size == 1 and shown
     errors = bets.lost / plan.unit / max(bets.scanned, 1)
     proof = HandicapProof(
-        certified=certified, doubt=_doubt(bets, m, beta) if shown else 1.0, beta=beta, labs=plan.integer("labs"),
-        survivors=S.size, asked=asked, scanned=history.scanned, skipped=blocks.unlabelled, budget=plan.budget,
-        ended=ended, left=blocks.left or 0, excess=round(float(errors[m] - errors.min()), 6),
-        excess_upper=history.excess_upper(h, units) if certified else None, tolerance=history.tolerance(shown=shown),
-        verdict=Verdict(certified=True), ahead=ahead, **history.counts,
-    )  # fmt: skip
+        certified=certified,
+        doubt=_doubt(bets, m, beta) if shown else 1.0,
+        beta=beta,
+        labs=plan.integer("labs"),
+        survivors=S.size,
+        asked=asked,
+        scanned=history.scanned,
+        skipped=blocks.unlabelled,
+        budget=plan.budget,
+        ended=ended,
+        left=blocks.left or 0,
+        excess=round(float(errors[m] - errors.min()), 6),
+        excess_upper=history.excess_upper(h, units) if certified else None,
+        tolerance=history.tolerance(shown=shown),
+        verdict=Verdict(certified=True),
+        ahead=ahead,
+        **history.counts,
+    )
     if certified:
         return proof
     alike = copies(S, m, bets.c)

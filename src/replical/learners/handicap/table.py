@@ -25,7 +25,7 @@ class TableBets(Bets):
     def settle(self, m: int, block: Block) -> None:
         """Settle every member's bet against the favourite `m`, item by item: in a block the last one alone is asked."""
         assert len(block.losses) <= 1, "plans for a table ask one item at a time"
-        owed, left = self._owed(m), self._items - self.scanned
+        owed, left = self._debt(m), self._items - self.scanned
         none = np.zeros((sum(times for _, times in block.quiet), len(self.c)))
         for differences in [*none, *((losses[m] - losses) / self._unit for losses in block.losses)]:
             theta = owed / left
@@ -38,7 +38,7 @@ class TableBets(Bets):
         self.scanned = self._items - left
         self._take_means()
 
-    def _owed(self, m: int) -> Floats:
+    def _debt(self, m: int) -> Floats:
         """N(c_g - c_m) less what m has lost more than g: if g is ideal, m loses so much more on what is left, or more."""
         owed: Floats = self._items * ((self.c - self.c[m]) / UNIT) - (self.lost[m] - self.lost) / self._unit
         return owed
@@ -49,8 +49,8 @@ class TableBets(Bets):
         The favourite leaves too where whoever it owes so much stays.
         """
         stays, left = super().stays(m, leaves_at), self._items - self.scanned
-        h = int(np.argmin(self._owed(m)))  # to whom least is owed: all others are behind it
-        owed = self._owed(h)
+        h = int(np.argmin(self._debt(m)))  # to whom least is owed: all others are behind it
+        owed = self._debt(h)
         behind = owed > left + _NEAR
         for g in np.flatnonzero(np.abs(owed - left) <= _NEAR).tolist():
             more = self._items * int(self.c[g] - self.c[h]) * self._unit - int(self.lost[h] - self.lost[g]) * UNIT

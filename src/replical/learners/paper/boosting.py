@@ -323,10 +323,10 @@ class BoostedPlan(Plan):
     def labels_most(self) -> int | None:
         """Every run of every string, or of one where all ask the same."""
         most = self.base.labels_most
-        return None if most is None else self._paid * most
+        return None if most is None else self._runs_paid * most
 
     @property
-    def _paid(self) -> int:
+    def _runs_paid(self) -> int:
         return self.runs if self.labelled_once else self.strings * self.runs
 
     def cost(self, setting: Setting) -> Cost:
@@ -334,7 +334,7 @@ class BoostedPlan(Plan):
         one, strings = self.base.cost(setting), f"each of {self.strings} strings"
         note = f"{self.runs} data sets, run with {strings}; labels that strings share are paid once"
         items = None if one.unlabelled is None else self.runs * one.unlabelled
-        return Cost(labels=self._paid * one.labels, kind="most", unlabelled=items, note=note)
+        return Cost(labels=self._runs_paid * one.labels, kind="most", unlabelled=items, note=note)
 
     def under(self, prior: Prior, max_labels: int | None) -> BoostedPlan:
         """The prior is every run's; the budget is that of all of them."""
@@ -387,10 +387,16 @@ def _boosted_plan(learner: str, make: Callable[[Task], Plan], task: Task) -> Boo
     )
     base = make(replace(task, rho=_RHO_BASE, delta=decimal(delta.value)))
     return BoostedPlan(
-        learner=f"boosted-{learner}", name=base.name, n=task.n, epsilon=base.epsilon, numbers=numbers,
-        conditions=(*_conditions(task, K, needed), *base.conditions), exact_only=base.exact_only, base=base,
+        learner=f"boosted-{learner}",
+        name=base.name,
+        n=task.n,
+        epsilon=base.epsilon,
+        numbers=numbers,
+        conditions=(*_conditions(task, K, needed), *base.conditions),
+        exact_only=base.exact_only,
+        base=base,
         labelled_once=isinstance(base, SamplePlan) and not task.exact,
-    )  # fmt: skip
+    )
 
 
 def _sizes(runs: int | None, proven: HeavyHitters) -> HeavyHitters:

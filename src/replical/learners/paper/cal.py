@@ -167,9 +167,14 @@ def cal_rounds(task: Task) -> CALPlan:
     )
     numbers = (k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"))
     return CALPlan(
-        learner="cal-rounds", name="paper", n=task.n, epsilon=fraction(task.epsilon), numbers=numbers,
-        conditions=conditions, rounds_most=N,
-    )  # fmt: skip
+        learner="cal-rounds",
+        name="paper",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        conditions=conditions,
+        rounds_most=N,
+    )
 
 
 def cal_rounds_tight(task: Task) -> CALPlan:
@@ -181,6 +186,11 @@ def cal_rounds_tight(task: Task) -> CALPlan:
         "conditional error 1/(2Θ) passes k labels with probability at most (1-1/2Θ)^k, union over n and N",
     )
     return CALPlan(
-        learner="cal-rounds", name="tight", n=task.n, epsilon=fraction(task.epsilon),
-        numbers=(k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings")), conditions=conditions, rounds_most=N,
-    )  # fmt: skip
+        learner="cal-rounds",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings")),
+        conditions=conditions,
+        rounds_most=N,
+    )

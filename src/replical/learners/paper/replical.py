@@ -228,9 +228,14 @@ def paper(task: Task) -> PaperRepliCALPlan:
         k_final,
     )
     return PaperRepliCALPlan(
-        learner="replical", name="paper", n=task.n, epsilon=fraction(task.epsilon), numbers=numbers,
-        conditions=loop_conditions + final_conditions, exact_only="" if task.k_loop and task.k_final else refusal,
-    )  # fmt: skip
+        learner="replical",
+        name="paper",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        conditions=loop_conditions + final_conditions,
+        exact_only="" if task.k_loop and task.k_final else refusal,
+    )
 
 
 def tight(task: Task) -> TightRepliCALPlan:

@@ -29,10 +29,18 @@ if TYPE_CHECKING:
 _FORMATS = (".svg", ".png", ".pdf")
 _LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}
 _STYLE = {
-    "font.size": 9, "axes.titlesize": 9.5, "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True,
-    "axes.axisbelow": True, "grid.alpha": 0.25, "grid.linewidth": 0.6, "legend.fontsize": 8, "legend.frameon": False,
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
     "lines.markersize": 6,
-}  # fmt: skip
+}
 
 
 def colour(learner: str) -> str:

@@ -118,17 +118,17 @@ def broken_promises(rows: list[Row]) -> list[str]:
     if sure:
         sentences.append(
             f"The promise is broken in {amount(len(sure), 'cell')}: the whole 95% interval of agreement lies below 1-ρ for "
-            f"{list_few([_measured(row) for row in sure])}."
+            f"{list_few([_agreement_words(row) for row in sure])}."
         )
     if unsure:
         sentences.append(
             f"Labs differ more often than ρ in {amount(len(unsure), 'cell')} where nothing was proven: "
-            f"{list_few([_measured(row) for row in unsure])}."
+            f"{list_few([_agreement_words(row) for row in unsure])}."
         )
     return sentences
 
 
-def _measured(row: Row) -> str:
+def _agreement_words(row: Row) -> str:
     interval = f"{percent_down(row['agreement_low'])} to {percent_up(row['agreement_high'])}"
     return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {interval}"
 

@@ -64,21 +64,30 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         "figures": _figures(pictures),
         "cells": _cells(rows),
         "growth": _growth(rows),
-        "refused": _refused(rows),
+        "refused": _refused_section(rows),
     }
     links = {"shows": "What this shows and does not show"}
     links |= {key: key.capitalize() for key, text in sections.items() if text} | {"made": "How it was made"}
     style, script = f"{text.stylesheet(text.COMMON, text.READING)}\n{_asset('report.css')}", _asset("report.js")
     return Template(_asset("report.html")).substitute(
-        {key: _section(key, text) if text else "" for key, text in sections.items()}, title=escape(study.title),
-        name=escape(study.name), notes=_notes(study),
+        {key: _section(key, text) if text else "" for key, text in sections.items()},
+        title=escape(study.title),
+        name=escape(study.name),
+        notes=_notes(study),
         parts="".join(f'<li><a href="#{key}">{name}</a></li>' for key, name in links.items()),
-        summary=prose(summary_sentence(rows)), terms=escape(TERMS), scope=escape(_scope(rows, quick=quick)),
+        summary=prose(summary_sentence(rows)),
+        terms=escape(TERMS),
+        scope=escape(_scope(rows, quick=quick)),
         shows=_items(findings(rows)) if finished_rows(rows) else "<p>Nothing.</p>",
-        does_not_show=_items(limits(rows, facts)), command=escape(_command(study, facts)),
-        versions=escape(_versions(facts)), listing=escape(toml(study.content)), style=style, script=script,
-        style_hash=text.policy_hash(style), script_hash=text.policy_hash(script),
-    )  # fmt: skip
+        does_not_show=_items(limits(rows, facts)),
+        command=escape(_command(study, facts)),
+        versions=escape(_versions(facts)),
+        listing=escape(toml(study.content)),
+        style=style,
+        script=script,
+        style_hash=text.policy_hash(style),
+        script_hash=text.policy_hash(script),
+    )
 
 
 def _asset(name: str) -> str:
@@ -150,16 +159,21 @@ def _growth(rows: list[Row]) -> str:
     return f"<p>{_GROWTH}</p>{growth_table(curves)}" if curves else ""
 
 
-def _refused(rows: list[Row]) -> str:
+def _refused_section(rows: list[Row]) -> str:
     left = [row for row in rows if row["status"] == "refused"]
     return f"<p>Cells that could not be run.</p>{refused_table(left)}" if left else ""
 
 
 def _command(study: Study, facts: Mapping[str, Any]) -> str:
     words = [
-        "replical", "paper", "study", f"{study.name}.toml", "--out", study.name,
+        "replical",
+        "paper",
+        "study",
+        f"{study.name}.toml",
+        "--out",
+        study.name,
         *(["--quick"] if facts.get("quick") else []),
-    ]  # fmt: skip
+    ]
     return str(facts.get("command") or shlex.join(words))
 
 
