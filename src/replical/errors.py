@@ -172,6 +172,7 @@ RETIRED: dict[str, str] = {
     "--release-epsilon": "leave it out, docs/claims/release.md says how many labs a release takes",
     "--law": "leave it out, replical.World(law=..) takes one",
     "--plot": "leave it out, replical.curve and the JSON answer have the numbers",
+    "--group": "write --set group=COLUMN --set group_size=NUMBER",
     "--votes": "write --page votes=NUMBER",
     "--host": "write --page host=ADDRESS",
     "--port": "write --page port=NUMBER",

@@ -15,6 +15,7 @@ import pytest
 
 from replical.cli import main
 from replical.cli.commands import GROUPS
+from replical.errors import BadLabel
 from replical.lab.certificate.file import read, text_of
 from replical.lab.protocol import Protocol
 from support.attacks import ATTACKS
@@ -57,6 +58,22 @@ def test_links_lead_somewhere():
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def test_an_interface_of_one_s_own_works_as_shown(tmp_path, monkeypatch, capsys, command):
+    """The page's code, what it prints, and a certificate that its last command checks against a file."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "how-to" / "build-your-own-interface.md").read_text(encoding="utf-8")
+    names = {}
+    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "page", "exec"), names)
+    assert capsys.readouterr().out == "".join(re.findall(r"prints\n\n```\n(.*?)```", page, re.DOTALL))
+    write_table(names["predictions"], tmp_path / "predictions.csv")
+    (line,) = re.findall(r"`replical (verify .*?)`", page, re.DOTALL)
+    code, out, _ = command(*line.split())
+    assert (code, out.startswith("Valid")) == (0, True), out
+    with pytest.raises(BadLabel, match="is not asked for now"):
+        names["clicks"].click("note 0001", "calm")
+
+
 def test_the_code_of_the_scikit_learn_page_runs(capsys):
     pytest.importorskip("sklearn")
     page = (ROOT / "docs" / "how-to" / "use-with-scikit-learn.md").read_text(encoding="utf-8")
@@ -67,18 +84,21 @@ def test_the_code_of_the_scikit_learn_page_runs(capsys):
     assert lines[3].endswith("True True True")  # two labs without a list: certified, and the same
 
 
-ALGORITHMS = re.findall(
-    r"^## (.*?)\n.*?```python\n(.*?)```\n\nprints\n\n```\n(.*?)```\n",
-    (ROOT / "docs" / "paper" / "algorithms.md").read_text("utf-8"),
-    re.DOTALL | re.MULTILINE,
-)
+def runs(page):
+    """The sections of a page that run something and say what it prints."""
+    pattern = r"^## (.*?)\n.*?```python\n(.*?)```\n\nprints\n\n```\n(.*?)```\n"
+    return re.findall(pattern, (ROOT / "docs" / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize(("code", "printed"), [run[1:] for run in ALGORITHMS], ids=[run[0] for run in ALGORITHMS])
-def test_the_runs_of_the_paper_s_algorithms_print_what_is_shown(code, printed, capsys):
-    assert len(ALGORITHMS) == 7
-    assert len([line for line in code.splitlines() if line and "import" not in line]) <= 10
-    exec(compile(code, "algorithms.md", "exec"), {})
+ALGORITHMS, TIGHT = runs("paper/algorithms.md"), runs("explanation/nearly-tight.md")
+
+
+@pytest.mark.parametrize(("title", "code", "printed"), ALGORITHMS + TIGHT, ids=[run[0] for run in ALGORITHMS + TIGHT])
+def test_what_is_run_on_a_page_prints_what_is_shown(title, code, printed, capsys):
+    assert (len(ALGORITHMS), len(TIGHT)) == (7, 2)
+    long = len([line for line in code.splitlines() if line and "import" not in line]) > 10
+    assert not long or (title, code, printed) in TIGHT
+    exec(compile(code, title, "exec"), {})
     assert capsys.readouterr().out == printed
 
 

@@ -330,14 +330,13 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
         ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)", "is 0 and then 1: make it a function of these two alone"),
     ],
 )  # fmt: skip
-def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(install, loss, wrong):
+def test_a_loss_of_ones_own_that_is_none_is_named_and_nothing_is_lost(command, install, loss, wrong):
     labels = {"loss": "mine", "source": install(loss)}
-    protocol = Protocol.of(content(labels, ["good", "bad"]))
-    some = {"id": ["i", "j"], "good": ["B", "B"], "bad": ["x", "y"]}
-    with pytest.raises(ReplicalError) as error:
-        run(protocol, some, lambda item: "a", "none.db")
-    assert wrong in str(error.value)
-    assert len(str(error.value).splitlines()) == 1
+    Path("m.toml").write_text(Protocol.of(content(labels, ["good", "bad"])).toml())
+    Path("some.csv").write_text("id,good,bad,right\ni,B,x,a\nj,B,y,a\n")
+    code, _, err = command("run", "m.toml", "--pool", "some.csv", "--labels", "some.csv:right", "--journal", "none.db",
+                           "--out", "none.json", "--truths", "0")  # fmt: skip
+    assert (code, [wrong in line for line in err.splitlines() if line.startswith("Error")]) == (2, [True])
     with Journal("none.db", write=False) as journal:
         assert [event.answer for event in journal.events() if event.kind == "answer"] == ["a"]
     assert canonical(labels)

@@ -186,6 +186,21 @@ def test_what_models_say_that_abstain_has_a_price(folder):
     assert written()["labels"] == {"values": ["no", "yes"], "abstain": "unsure", "price": 0.1}
 
 
+def test_items_that_seem_to_belong_together_are_asked_about(folder):
+    columns = world(candidates=4, items=120, seed=4)
+    write_csv("images.csv", columns | {"patient": [n // 3 for n in range(120)], "label": columns.pop("truth")})
+    for answer, section in (("4", {"group": "patient", "group_size": 4}), ("", None)):
+        asked = Terminal(
+            "init", "--pool", "images.csv", "--labs", "2", "--epsilon", ".2", "--handicap", "zero", "--force"
+        )
+        asked.reply(MODELS)
+        asked.reply("Do items with one patient belong together? If so, the most", "1")
+        asked.reply("a group has at least 2 items, got 1", answer)
+        code, text = asked.end()
+        assert code == 0, text
+        assert written().get("pool") == section
+
+
 def test_the_transcript_of_the_docs_is_what_one_sees(tmp_path, monkeypatch, command):
     """The page's questions and answers, in the folder that it names."""
     monkeypatch.chdir(tmp_path)

@@ -14,6 +14,7 @@ pytest.importorskip("sqlalchemy")
 from replical import AskTell, Journal, Pool, PrivateRandomness, Protocol, Session, SharedRandomness, read_pool, run
 from replical.errors import BadLabel, BadProtocol, BadUsage
 from replical.lab.certificate.file import read, text_of
+from replical.lab.certificate.page import page
 from replical.lab.journal.journal import saying
 from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.certificates import resealed
@@ -66,10 +67,12 @@ def test_labs_choose_by_scores_in_a_column(command):
     for lab in (1, 2):
         code, out, err = labelled(command, lab)
         assert code == 0, err
-        assert "Answer: short" in out
+        labels = read(Path(f"{lab}.json"))["body"]["labels"]
+        told = f"{labels['judgements']} judgements of {labels['asked']} items"
+        assert f"Answer: short (hypothesis 0), chosen with {told}." in out
+        assert f"{told} (0 skipped" in page(read(Path(f"{lab}.json")))
     assert command("compare", "1.json", "2.json")[0] == 0
     assert command("verify", "1.json", "--pool", "1.csv", "--journal", "1.db")[0] == 0
-    labels = read(Path("1.json"))["body"]["labels"]
     assert 2 * labels["answered"] <= labels["judgements"] <= 3 * labels["answered"]
     assert "score each output, pass 0, fail 1, cannot tell 0.5" in command("plan", "p.toml")[1]
     code, _, err = command("lab", "confirm", "1.json", "--pool", "2.csv", "--labels", "2.csv:scores", "--journal", "c.db",
@@ -115,6 +118,78 @@ def test_judgements_that_cannot_be_are_found_out(command, told, wrong):
     Path("y.json").write_text(text_of(resealed(certificate)))
     code, out, _ = command("verify", "y.json")
     assert (code, wrong in out) == (1, True)
+
+
+@pytest.mark.parametrize("flags", [["group=passage"], ["group=passage", "max_labels=20"], ["population=table"]])
+@pytest.mark.parametrize("told", ["scores=1-5", "loss=f1"])
+def test_outputs_in_groups_and_on_a_table_that_is_all(command, flags, told):
+    """Three questions a passage; who errs there errs on all. Scores are no part of a table, answers are."""
+    generator, rows = np.random.default_rng(8), []
+    for passage in range(150):
+        wrong = generator.random(3) < [0.05, 0.3, 0.5]
+        kinds = ['["no"]' if each else '["yes"]' for each in wrong]
+        stars = json.dumps({each: "1" if "no" in each else str(generator.integers(3, 6)) for each in set(kinds)})
+        rows += [[f"{passage}-{n}", str(passage), *kinds, stars, '["yes"]'] for n in range(3)]
+    with Path("g.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "passage", *NAMES, "scores", "loss"], *rows])
+    Path("names.txt").write_text("\n".join(NAMES))
+    sizes = ["--set", "group_size=3", "--set", "grid=10"] if "group=passage" in flags else []
+    words = [word for each in (told, *flags) for word in ("--set", each)] + (sizes if "loss" in told else sizes[:2])
+    code, _, err = command(
+        "init", "--pool", "g.csv", "--candidates", "names.txt", *words, "--epsilon", ".05", "--out", "g.toml"
+    )
+    if (told, flags) == ("scores=1-5", ["population=table"]):
+        assert (code, "what judges score is no part of a table" in err) == (2, True)
+        return
+    assert code == 0, err
+    code, out, err = command("run", "g.toml", "--pool", "g.csv", "--labels", f"g.csv:{told[:told.index('=')]}", "--journal", "g.db",
+                             "--out", "g.json", "--truths", "0")  # fmt: skip
+    assert (code, "Answer: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
+    assert command("verify", "g.json", "--pool", "g.csv", "--journal", "g.db")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "wrong"),
+    [
+        ('{"%s": "9"}', "as '9', which is none of pass, fail, cannot tell"),
+        ('{"%s": 0.5}', "as '0.5', which is none of"),
+        ('{"%s": NaN}', "which is none of"),
+        ("pass", "and not a score for each different output"),
+        ("[1, 2]", "and not a score for each different output"),
+    ],
+)
+def test_a_score_that_is_none_is_named_before_anything_is_asked(command, cell, wrong):
+    with Path("1.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    rows[7][-1] = cell.replace("%s", rows[7][1])
+    with Path("bad.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    code, _, err = command("run", "p.toml", "--pool", "bad.csv", "--labels", "bad.csv:scores", "--journal", "bad.db",
+                           "--out", "bad.json", "--truths", "0")  # fmt: skip
+    assert (code, err.count("\n"), wrong in err, f"item '{rows[7][0]}'" in err) == (2, 1, True, True), err
+    assert not Path("bad.db").exists()
+
+
+def test_what_the_answer_loses_is_measured_by_one_score_an_item(command):
+    assert labelled(command, 1)[0] == 0
+    before = read(Path("1.json"))["body"]["labels"]
+    code, out, err = command("run", "p.toml", "--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "e.db", "--out",
+                             "e.json", "--measure-error", "50", "--truths", "0")  # fmt: skip
+    assert code == 0, err
+    body = read(Path("e.json"))["body"]
+    error, table = body["answer_error"], said(1)
+    assert before["judgements"] > before["asked"]
+    assert (error["of"], error["labels"], error["skipped"]) == ("loss", 50, 0)
+    assert body["labels"]["judgements"] - body["labels"]["asked"] == sum(len(each) - 1 for each in answers_in("e.db"))
+    truth = np.mean([judged(item, output) == "fail" for item, output in zip(table["id"], table["short"], strict=True)])
+    assert error["low"] < truth < error["high"]
+    assert f"{error['estimate']:.3g}" in out
+    assert command("verify", "e.json", "--pool", "1.csv", "--journal", "e.db")[0] == 0
+
+
+def answers_in(path):
+    with Journal(path, write=False) as journal:
+        return [event.answer for event in journal.events() if event.kind == "answer"]
 
 
 @pytest.mark.parametrize("most", [1, 20, 21])
@@ -302,8 +377,7 @@ def test_a_batch_has_a_row_for_each_output_and_comes_to_what_a_column_does(comma
     done = read(Path("f.json"))["body"]
     assert command("verify", "f.json", "--pool", "1.csv", "--journal", "f.db")[0] == 0
     assert done["hypothesis"]["description"] == "short"
-    scored = [event.answer for event in Journal("f.db", write=False).events() if event.kind == "answer"]
-    assert sum(map(len, scored)) == done["labels"]["judgements"]
+    assert sum(map(len, answers_in("f.db"))) == done["labels"]["judgements"]
     changed = filled(first, lambda row: {"pass": "fail", "fail": "pass"}[score_of(row)])
     code, said = by_file(command, "b.toml")
     assert (code, "is recorded: record '{" in said) == (2, True)  # as the option of journal correct wants it
@@ -338,11 +412,6 @@ def preferred(first, second):
     return "1" if min((first, second), key=list(LOSSES).index) == first else "2"
 
 
-def heard(path):
-    with Journal(path, write=False) as journal:
-        return [event.answer for event in journal.events() if event.kind == "answer"]
-
-
 @pytest.fixture
 def duel(command):
     """A batch of a duel, and the outputs that are preferred."""
@@ -356,7 +425,7 @@ def test_two_candidates_duel_by_file(command, duel):
     assert {preferred(row["first"], row["second"]) for row in rows} == {"1", "2"}  # sides are drawn
     code, said = by_file(command, "d.toml")
     assert code in (0, 3), said
-    assert heard("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
+    assert answers_in("f.db")[: len(rows)] == [min(row["first"], row["second"], key=list(LOSSES).index) for row in rows]
 
 
 def test_a_preference_for_what_nobody_says_is_refused(command):
@@ -372,7 +441,7 @@ def test_a_preference_for_what_nobody_says_is_refused(command):
 
 
 @pytest.fixture
-def page(command):
+def desks(command):
     """A run with scores at its desk, and one that is driven elsewhere."""
     protocol = Protocol.of(content({"scores": "1-5"}, batch=2))
     with Journal("p.db") as journal:
@@ -382,8 +451,8 @@ def page(command):
 
 
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_people_score_one_output_at_a_time(page, where):
-    session, here, elsewhere = page
+def test_people_score_one_output_at_a_time(desks, where):
+    session, here, elsewhere = desks
     desk = here if where == "here" else elsewhere
     item = desk.next("ann")
     assert desk.shown(item) == []  # before that it may be skipped

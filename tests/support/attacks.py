@@ -7,6 +7,8 @@ ATTACKS = {
     "a file of hashed items with a hash changed, taken out or put in": 30,
     "an opened label, item, place, salt or path changed": 100,
     "a drawn label that is not opened": 50,
+    "every code point of Unicode, as text on the terminal": 1_114_112,
+    "a formula as item, label, annotator or detail in an export": 10,
 }
 
 

@@ -1,7 +1,11 @@
 """Small tables of predictions, for properties that must hold on every one of them."""
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import strategies as st
+
+from replical import Gold, KnownGold, KnownLabels, Losses, OutputTable, PredictionTable
 
 
 @st.composite
@@ -17,3 +21,24 @@ def tables(draw):
     if n > 2:
         codes[2] = codes[0]
     return labels, codes, truth, seed
+
+
+def losing_by(losing, labels, codes, truth):
+    """Candidates that lose by errors, by weights of labels, or by how far a number is off: what a plan, a pool and a twin need."""
+    names, top = [f"m{i}" for i in range(len(codes))], len(labels)
+    if losing == "distances":
+        C = OutputTable(names, loss=Gold.of("absolute", clip=3, grid=3))
+        return (
+            C,
+            None,
+            codes.T,
+            lambda pool: KnownGold(pool, truth),
+            lambda said, label: Fraction(min(abs(said - label), 3), 3),
+        )
+    C, weighed = PredictionTable(names, labels=labels), losing == "weights"
+    losses = Losses.of(labels, weights=dict(zip(labels, range(1, top + 1), strict=True))) if weighed else None
+
+    def cost(said, label):
+        return (said != label) * (Fraction(1 + int(label), top) if weighed else 1)
+
+    return C, losses, np.array(labels)[codes].T, lambda _: KnownLabels(C, np.array(labels)[truth]), cost

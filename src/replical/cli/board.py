@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from replical.classes.table import PredictionTable
 from replical.cli.inputs import Prefer, never_over, number, read_prior, whole
@@ -18,10 +15,11 @@ from replical.cli.output import answer, progress, prose, reading, warn
 from replical.core.exact import round_down, round_up
 from replical.core.files import write_whole
 from replical.core.text import count
-from replical.errors import BadTable, BadUsage
-from replical.evals.board import Board, Choice, Floats, board, choose
-from replical.evals.logs import FORMS, Form, What, join
+from replical.errors import BadUsage
+from replical.evals.board import Board, Choice, board, choose
+from replical.evals.logs import FORMS, Form, What, find, join
 from replical.evals.page import page, picture, sentences
+from replical.evals.tables import read_losses, write
 
 _SHOWN = 20  # models in the terminal
 _LARGE = 10**7  # cells that take seconds
@@ -63,7 +61,10 @@ def board_command(
             "--prefer says who is preferred among models within a tolerance: give --tolerance and --string too"
         )
     never_over({"--html": html, "--picture": figure}, {"the table": table})
-    names, losses = _read(table, labels, scores, models, [id_column, *(without or ())])
+    with reading(table) as update:
+        names, losses = read_losses(
+            table, labels=labels, scores=scores, models=models, without=[id_column, *(without or ())], progress=update
+        )
     with progress("bets") if losses.size > _LARGE else nullcontext() as update:
         found = board(names, losses, level=level, progress=update)
     chosen = None
@@ -124,94 +125,6 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
         prose.say(sentence)
 
 
-def _read(
-    table: Path, labels: str, scores: str | None, models: list[str] | None, without: list[str]
-) -> tuple[list[str], Floats]:
-    """The models of a table, and what each loses on each item."""
-    from replical.lab.columns import names_of, open_table
-
-    least, most = _range(scores)
-    names = names_of(table)
-    wanted = models or [name for name in names if name not in (*without, labels)]
-    if scores is None and labels not in names:
-        raise BadUsage(f"{table} has no column {labels!r}: name the right answers with --labels, or give --scores 0:1")
-    columns = [*wanted, *([] if scores else [labels])]
-    parts: list[Floats] = []
-    with reading(table) as update, open_table(table, columns, texts=columns) as rows:
-        for block in rows.blocks(columns, together=True):
-            update(block.start + block.rows, rows.rows or block.start + block.rows)
-            parts.append(_losses(block, wanted, None if scores else labels, least, most, table))
-    if not parts:
-        raise BadTable(f"{table} holds no items: write one row an item")
-    return wanted, np.concatenate(parts)
-
-
-def _range(scores: str | None) -> tuple[float, float]:
-    if scores is None:
-        return 0.0, 1.0
-    low, colon, high = scores.partition(":")
-    try:
-        least, most = float(low), float(high)
-    except ValueError:
-        least = most = 0.0
-    if not colon or least == most or not np.isfinite([least, most]).all():
-        raise BadUsage(
-            f"--scores says from where to where they go, e.g. 0:1 or 5:1 if low ones are good, got {scores!r}"
-        )
-    return least, most
-
-
-def _losses(block: Any, wanted: list[str], labels: str | None, least: float, most: float, table: Path) -> Floats:
-    """One block: wrong or right, or how far a score is from the best one."""
-    from pyarrow import compute
-
-    def where(rows: Sequence[bool] | NDArray[np.bool_]) -> tuple[int, str]:
-        row = int(np.argmax(rows))
-        return row, f"{table}, row {block.start + row + 1}"
-
-    said, right = [], None if labels is None else block.columns[labels].cast("string")
-    for name in wanted if labels is None else [labels, *wanted]:
-        column = block.columns[name]
-        if column.null_count:
-            _, place = where(column.is_null().to_numpy(zero_copy_only=False))
-            raise BadTable(
-                f"{place}: {name!r} has no value, and a board takes items that are all answered and labelled"
-            )
-    for name in wanted:
-        column = block.columns[name]
-        if right is not None:
-            wrong = compute.not_equal(column.cast("string"), right).to_numpy(zero_copy_only=False)
-            said.append(wrong.astype(np.float32))
-            continue
-        try:
-            plain = column.dictionary_decode() if hasattr(column, "dictionary") else column
-            cells = np.asarray(plain.cast("float64").to_numpy(zero_copy_only=False), dtype=np.float64)
-        except ValueError as error:
-            values = column.to_pylist()
-            row, place = where([not _is_number(value) for value in values])
-            raise BadTable(
-                f"{place}: {name!r} has {values[row]!r:.40}, which is no score; a column that is no model, leave out with "
-                "--without"
-            ) from error
-        loss = (most - cells) / (most - least)
-        if not ((loss >= 0) & (loss <= 1)).all():
-            row, place = where(~((loss >= 0) & (loss <= 1)))
-            raise BadTable(
-                f"{place}: {name!r} has the score {cells[row]:g}, and scores go from {least:g} to {most:g}: correct it, or "
-                "--scores"
-            )
-        said.append(loss.astype(np.float32))
-    return np.stack(said, axis=1)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
-
-
 def import_command(
     logs: Annotated[
         list[str], typer.Argument(metavar="LOG..", help="a log, NAME=LOG to name its model, or a folder of logs")
@@ -240,14 +153,14 @@ def import_command(
         raise BadUsage(f"--answers is {', '.join(FORMS[:-1])} or {FORMS[-1]}, got {answers!r}")
     if out.suffix not in (".parquet", ".csv"):
         raise BadUsage(f"a table ends in .parquet or .csv, got {out}")
-    files = _files(logs, "*" if reader else "*.jsonl")
+    files = find(logs, "*" if reader else "*.jsonl")
     never_over({"--out": out}, {str(path): path for _, path in files})
     form: Form = answers  # type: ignore[assignment]
     cells: What = what  # type: ignore[assignment]
     with progress("bytes") as update:
         joined = join(files, what=cells, form=form, metric=metric, task=task, reader=reader, progress=update)
     columns = joined.columns(common=common)
-    _write(columns, out)
+    write(columns, out)
     if joined.against:
         warn(
             f"of {count(joined.against, 'output')} the log's own score says otherwise than the right answer, first in "
@@ -265,31 +178,3 @@ def import_command(
     then = f"replical board {out}" + ("" if what == "outputs" else " --scores 0:1")
     if "label" in columns or what == "scores":
         prose.say(f"Next: {then}")
-
-
-def _files(logs: list[str], pattern: str) -> list[tuple[str | None, Path]]:
-    found: list[tuple[str | None, Path]] = []
-    for each in logs:
-        name, equals, rest = each.partition("=")
-        path = Path(rest if equals and not Path(each).exists() else each)
-        if path.is_dir():
-            inside = sorted(path.rglob("samples_*.jsonl")) or [
-                each for each in sorted(path.rglob(pattern)) if each.is_file()
-            ]
-            if not inside:
-                raise BadUsage(f"{path} holds no logs: they are called samples_*.jsonl, or end in .jsonl")
-            found += [(None, log) for log in inside]
-        else:
-            found.append((name if equals and path == Path(rest) else None, path))
-    return found
-
-
-def _write(columns: dict[str, list[Any]], out: Path) -> None:
-    import pyarrow as pa
-    from pyarrow import csv, parquet
-
-    table = pa.table({name: pa.array(column) for name, column in columns.items()})
-    if out.suffix == ".csv":
-        write_whole(out, lambda part: csv.write_csv(table, part), what="the table", refuse=BadTable)
-    else:
-        write_whole(out, lambda part: parquet.write_table(table, part), what="the table", refuse=BadTable)

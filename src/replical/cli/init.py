@@ -137,7 +137,7 @@ def init_command(
     of_pool, of_loss = (
         {key: rare.pop(key) for key in keys if key in rare} for keys in (sections.POOL_KEYS, sections.LOSS_KEYS)
     )
-    loss = _loss(of_loss, values)
+    loss = _loss(of_loss, values, candidates)
     of_class, shortlist = {key: rare.pop(key, None) for key in sections.CLASS_KEYS}, rare.pop("shortlist", None)
     named = sections.features_of(features)
     check_new(out, force=force)
@@ -145,11 +145,11 @@ def init_command(
     said = Choices(pool=pool, leave_out=apart, abstain=abstain, price=price, public=public, prefer=prefer,
         handicap=handicap, labs=labs, epsilon=epsilon, shortlist=shortlist)  # fmt: skip
     asks = questions.may_ask(yes=yes, as_json=as_json)
-    if pool is None and (class_spec or candidates or cuts):
+    if loss or (pool is None and (class_spec or candidates or cuts)):
         listed = sections.class_section(class_spec, candidates, cuts=cuts, bins=of_class["bins"], named=named)
         start = _Start(listed[0], ()) if loss else _begin(*listed, values, abstain)
     else:
-        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"], "--set loss": loss or None})
+        _no_rules({"--class": class_spec, "--cuts": cuts, "--set bins": of_class["bins"]})
         start = _read_and_ask(
             said,
             lambda: _read_table(said, out, id_column, label_column, values, candidates),
@@ -183,7 +183,7 @@ def init_command(
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= ({} if beacon is None else {"beacon": beacon}) | {"class": section, "labels": labels}
-    content |= _pool_section(of_pool, said.pool, class_recipe, id_column)
+    content |= _pool_section(of_pool, said, class_recipe, id_column)
     content |= _preference(
         record.id, made, sample, handicap, class_recipe, text, epsilon, None if made else said.prefer
     )
@@ -206,11 +206,12 @@ def init_command(
     _say_next(steps, start.table)
 
 
-def _pool_section(said: dict[str, Any], pool: Path | None, models: Recipe, id_column: str) -> dict[str, Any]:
+def _pool_section(of_pool: dict[str, Any], said: Choices, models: Recipe, id_column: str) -> dict[str, Any]:
     """The section of a protocol about the labs' items; a table that is the population is named by its fingerprint."""
-    if "population" in said:
-        said = {**said, "population": read_pool(_table(pool), models, id_column=id_column).fingerprint}
-    return {"pool": said} if said else {}
+    asked = {} if said.group is None else {"group": said.group, "group_size": said.group_size}
+    if "population" in of_pool:
+        asked = {"population": read_pool(_table(said.pool), models, id_column=id_column).fingerprint}
+    return {"pool": of_pool | asked} if of_pool or asked else {}
 
 
 @dataclass(frozen=True)
@@ -244,13 +245,15 @@ def _begin(section: dict[str, Any], known: str | None, values: str | None, absta
     return _Start(section, sections.all_labels(text, known))
 
 
-def _loss(said: dict[str, Any], values: str | None) -> dict[str, Any]:
+def _loss(said: dict[str, Any], values: str | None, candidates: str | None) -> dict[str, Any]:
     """What is said of a loss, in place of a list of labels."""
     named = next((key for key in ("loss", "scores") if key in said), None)
     if said and named is None:
         raise BadUsage(f"{' and '.join(said)} is about a loss: name it too, e.g. --set loss=absolute")
     if named is not None and values is not None:
         raise BadUsage(f"with --set {named}={said[named]} labels are not listed: leave out --label-values")
+    if named is not None and candidates is None:
+        raise BadUsage(f"with --set {named}={said[named]} models say anything, so name them: give --candidates FILE")
     return said
 
 
@@ -273,11 +276,12 @@ def _read_and_ask(
     if asks and said.pool is None:
         questions.ask(questions.about_the_table(), said)
     start = read()
+    grouped = grouped_columns(_table(start.table), (*(start.models or []), *said.leave_out))
     if not quiet:
-        _say_table(start, grouped_columns(_table(start.table), (*(start.models or []), *said.leave_out)))
+        _say_table(start, () if asks else grouped)
     if not asks or start.found is None:
         return start
-    rest = questions.about_the_rest(said, start.found, labs=ours and not lists_labs, shortlist=ours)
+    rest = questions.about_the_rest(said, start.found, grouped, labs=ours and not lists_labs, shortlist=ours)
     questions.ask(rest, said)
     return read()
 

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replical.core.text import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -41,11 +43,11 @@ class Screen:
 
     def print(self, *what: Any, **how: Any) -> None:
         """Print `what`; `how` is explained by rich."""
-        self.console.print(*what, **how)
+        self.console.print(*(visible(each) if isinstance(each, str) else each for each in what), **how)
 
     def say(self, sentence: str, **how: Any) -> None:
         """A sentence as it is, on one line however long; `how` is explained by rich."""
-        self.console.print(sentence, markup=False, soft_wrap=True, **how)
+        self.console.print(visible(sentence), markup=False, soft_wrap=True, **how)
 
 
 prose = Screen()
@@ -67,7 +69,7 @@ def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:
     if as_json:
         answer({"schema": "replical.error/1", "error": kind, "message": message, "exit": code})
     else:
-        notes.say(f"Error: {message}", style="bold red")
+        notes.say(f"Error: {message.replace(chr(10), ' ')}", style="bold red")
     return code
 
 
@@ -76,9 +78,9 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; lines of text where that is not a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=notes.console, transient=True, disable=not notes.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(visible(what), total=None)
         quarter = [0]
 
         def update(done: int, total: int) -> None:

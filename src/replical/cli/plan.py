@@ -11,6 +11,7 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
+from replical.classes.grading import Scores
 from replical.cli import forecasts
 from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, whole
 from replical.cli.output import answer, progress, prose, reading
@@ -297,11 +298,10 @@ class _Report:
         more = better if question.pool is None and not question.weighs else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
-        labels, sense = (
-            f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')}",
-            forecasts.SENSES[own.kind or "most"],
-        )
-        return f"{first}From public numbers alone {own.learner} asks for {labels} per lab ({sense}).{more}"
+        scored = isinstance(question.protocol.answers, Scores)  # several outputs of every item
+        labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'item' if scored else 'label')}"
+        asks, sense = "asks about" if scored else "asks for", forecasts.SENSES[own.kind or "most"]
+        return f"{first}From public numbers alone {own.learner} {asks} {labels} per lab ({sense}).{more}"
 
     def _without_a_bill(self, own: Bill) -> str:
         """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +49,8 @@ class Choices:
     data: str = field(default="4", init=False)  # which of the four kinds of public data there are
     by: str | None = field(default=None, init=False)  # where public numbers stand
     descending: bool = field(default=False, init=False)
+    group: str | None = field(default=None, init=False)  # the column that says which items belong together
+    group_size: int | None = field(default=None, init=False)
 
 
 class Question(NamedTuple):
@@ -84,14 +86,22 @@ def about_the_table() -> Iterator[Question]:
     yield Question("pool", "Your table, one row per item and one column per model", _file)
 
 
-def about_the_rest(given: Choices, found: ModelColumns, *, labs: bool, shortlist: bool) -> Iterator[Question]:
+def about_the_rest(
+    given: Choices, found: ModelColumns, grouped: Sequence[str], *, labs: bool, shortlist: bool
+) -> Iterator[Question]:
     """All others, about a table in which these models were `found`; some follow from the answers before.
 
-    Whether `labs` and a `shortlist` may be asked about depends on the learner, and on labs that are named.
+    Columns that are `grouped` look as if they said which items belong together. Whether `labs` and a `shortlist` may be
+    asked about depends on the learner, and on labs that are named.
     """
     if not given.leave_out:
         words = "Which of these are no models? Names with commas"
         yield Question("leave_out", words, lambda text: _names(text, found), "none")
+    for column in grouped:
+        if given.group is None:
+            words = f"Do items with one {column} belong together? If so, the most that any lab has of one"
+            yield Question("group_size", words, _group_size, "no")
+            given.group = None if given.group_size is None else column
     if given.abstain is None and len(found.never) == 1:
         prose.say(f"No right answer is {found.never[0]!r}.")
         yield Question("price", "If models abstain that way, what that costs, as a share of an error", _price, "no")
@@ -159,6 +169,12 @@ def _price(text: str) -> float:
     if not 0 <= (price := number(text)) <= 1:
         raise ValueError(f"a price is a number from 0 to 1, got {price:g}")
     return price
+
+
+def _group_size(text: str) -> int:
+    if (size := whole(text)) < 2:
+        raise ValueError(f"a group has at least 2 items, got {size}")
+    return size
 
 
 def _shortlist(text: str, models: int) -> int:

@@ -357,7 +357,9 @@ def _answer_sentence(session: Session) -> str:
     """The answer, and how many labels it took."""
     result, skipped = session.result, len(session.ledger.skipped)
     measured = 0 if result.measured is None else result.measured.labels
-    labels = count(result.labels - measured, "label")
+    judged = session.counts.get("judgements")
+    labels = count(result.labels - measured, "label" if judged is None else "item")
+    labels = labels if judged is None else f"{count(judged - measured, 'judgement')} of {labels}"
     labels += f" and {measured:,} more for its error" if measured else ""
     labels += f" ({count(skipped, 'item')} skipped)" if skipped else ""
     if result.hypothesis is None:

@@ -23,7 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from replical.errors import BadTable
+from replical.errors import BadTable, BadUsage
 
 Form = Literal["plain", "text", "number"]
 What = Literal["outputs", "scores"]
@@ -176,6 +176,22 @@ class Joined:
         if self.what == "outputs" and self.gold:
             table["label"] = [self.gold.get(item) for item in table["id"]]
         return table
+
+
+def find(logs: Iterable[str], pattern: str) -> list[tuple[str | None, Path]]:
+    """Files, ``NAME=FILE``, and what is in folders and called samples_*.jsonl, or else by a `pattern`: names and files."""
+    found: list[tuple[str | None, Path]] = []
+    for each in logs:
+        name, equals, rest = each.partition("=")
+        path = Path(rest if equals and not Path(each).exists() else each)
+        if path.is_dir():
+            inside = sorted(filter(Path.is_file, [*path.rglob("samples_*.jsonl")] or path.rglob(pattern)))
+            if not inside:
+                raise BadUsage(f"{path} holds no logs: they are called samples_*.jsonl, or end in .jsonl")
+            found += [(None, log) for log in inside]
+        else:
+            found.append((name if equals and path == Path(rest) else None, path))
+    return found
 
 
 def join(

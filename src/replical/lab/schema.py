@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from replical.bounds.finite import quantile_loss, step
 from replical.core.canonical import digest_of, is_digest
 from replical.core.files import read_bytes
+from replical.core.text import is_seen
 from replical.errors import BadProtocol, BadTable, BadUsage, ValueOutOfRange, remedy
 from replical.lab.preference import check_preference
 from replical.lab.signatures import is_public_key
@@ -201,7 +202,7 @@ def is_name(value: Any) -> bool:
     >>> is_name("St. Mary, Oslo"), is_name(" Oslo"), is_name("")
     (True, False, False)
     """
-    return isinstance(value, str) and value.isprintable() and value == value.strip() and 0 < len(value) <= LONGEST_NAME
+    return isinstance(value, str) and is_seen(value) and value == value.strip() and 0 < len(value) <= LONGEST_NAME
 
 
 def check_name(name: str, listed: Sequence[str]) -> None:

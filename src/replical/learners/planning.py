@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import HypothesisClass, class_size, is_listed
-from replical.classes.grading import Gold, loss_of
+from replical.classes.grading import Gold, Scores, loss_of
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals
@@ -199,8 +199,6 @@ def _with_groups(made: Plan, groups: Groups) -> HandicapPlan:
     if not isinstance(made, HandicapPlan) or made.noiseless:
         what = f"{made.learner} takes every item" if not isinstance(made, HandicapPlan) else "nu = 0 takes every label"
         raise BadSpec(f"{what} by itself: for items that belong together take the learner handicap, without nu")
-    if made.fine:
-        raise BadSpec("losses of outputs are for items that come alone: leave out the group, or the loss")
     return made
 
 
@@ -211,8 +209,8 @@ def _with_table(made: Plan) -> HandicapPlan:
             f"a table that is the population is for handicap alone, without nu, batch and groups, got {made.learner}: leave "
             "them out"
         )
-    if made.fine:
-        raise BadSpec("a table that is the population has labels, and no loss of outputs: leave out one of them")
+    if isinstance(made.losses, Scores):
+        raise BadSpec("what judges score is no part of a table, so it cannot be the population: leave out one of them")
     return made
 
 

@@ -11,7 +11,6 @@ from replical import (
     Groups,
     Handicaps,
     KnownLabels,
-    Losses,
     Pool,
     PredictionTable,
     Prior,
@@ -24,33 +23,31 @@ from replical import (
 from replical.errors import BadSpec
 from replical.learners.handicap.handicaps import UNIT
 from support import reference
-from support.predictions import tables
+from support.predictions import losing_by, tables
 
 
 @pytest.mark.claim("handicap")
 @given(
-    tables(), st.sampled_from([0.3, 0.1, 0.02]), st.sampled_from(["order", "zero", "string"]), st.booleans(),
-    st.sampled_from([None, 7]),
+    tables(), st.sampled_from([0.3, 0.1, 0.02]), st.sampled_from(["order", "zero", "string"]),
+    st.sampled_from(["errors", "weights", "distances"]), st.sampled_from([None, 7]),
 )  # fmt: skip
 @settings(max_examples=60)
-def test_on_a_table_it_is_its_twin(run, epsilon, source, weighed, most):
+def test_on_a_table_it_is_its_twin(run, epsilon, source, losing, most):
     labels, codes, truth, seed = run
-    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=labels)
-    costs = {label: 1 + number for number, label in enumerate(labels)}
+    C, losses, said, known, cost = losing_by(losing, labels, codes, truth)
     options = {"order": {"prior": Prior.order(C, list(range(len(codes)))[::-1])}, "string": {}}
     options["zero"] = {"handicaps": Handicaps.of(C, [0.0] * len(codes))}
     made = plan(
         "handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, pool="finite", table=True, max_labels=most,
-        losses=Losses.of(labels, weights=costs) if weighed else None, **options[source],
+        losses=losses, **options[source],
     )  # fmt: skip
     shared = SharedRandomness(f"twin {seed}")
-    pool = Pool(C, np.array(labels)[codes].T, PrivateRandomness.simulated("twin", seed))
-    result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
+    pool = Pool(C, said, PrivateRandomness.simulated("twin", seed))
+    result = learn(learner_for(made), pool, known(pool), shared)
     _, units, places = made.terms(shared)
-    top = max(costs.values())
     S, m, asked, scanned, largest = reference.handicap_on_a_table(
         codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
-        most=most, cost=lambda said, label: (said != label) * (Fraction(1 + int(label), top) if weighed else 1),
+        most=most, cost=cost,
     )  # fmt: skip
     assert result.survivors.indices.tolist() == S
     assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)

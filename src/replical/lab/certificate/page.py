@@ -45,7 +45,8 @@ def page(certificate: Mapping[str, Any]) -> str:
         "this certificate": certificate["digest"],
         **({"signed with the key": certificate["signature"]["key"]} if "signature" in certificate else {}),
     }
-    labels = protocol["labels"].get("values", ["any answer"])
+    labels = answering(protocol["labels"])
+    labels = labels if isinstance(labels, tuple) else labels.choices or ("any answer",)
     style = text.stylesheet(text.COMMON, text.READING) + _asset("css")
     sections = {
         "The run": _table(facts),
@@ -90,10 +91,11 @@ def _costs(labels: Mapping[str, Any]) -> str:
 
 
 def _labels_asked(body: Mapping[str, Any]) -> str:
-    asked, error = body["labels"]["asked"], body.get("answer_error")
-    if error is None or error["labels"] == 0:
-        return str(asked)
-    return f"{asked - error['labels']} for the choice, {error['labels']} for its error"
+    labels, error = body["labels"], body.get("answer_error")
+    measured = 0 if error is None else error["labels"]
+    asked = str(labels["asked"] - measured)
+    asked = f"{labels['judgements'] - measured} judgements of {asked} items" if "judgements" in labels else asked
+    return f"{asked} for the choice, {measured} for its error" if measured else asked
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

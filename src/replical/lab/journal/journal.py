@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, TextIO
 
 from replical.classes.grading import Said
 from replical.core.files import write_whole
+from replical.core.text import exported
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
 from replical.lab.journal.database import Database, Fence, make_private
@@ -278,7 +279,7 @@ class Journal:
                 writer = csv.writer(file)
                 writer.writerow(FIELDS[1:])
                 for kind, item, label, *rest in self._told:
-                    writer.writerow([kind, item, "" if label is None else self.label(label), *rest])
+                    writer.writerow(exported([kind, item, None if label is None else self.label(label), *rest]))
         except (BadJournal, OSError) as error:
             return f"nothing could be saved either ({error})"
         return f"what was said since it began is saved in {path.name}: take the journal from a backup"
@@ -411,7 +412,7 @@ class Journal:
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
             label = "" if event.answer is None else self.label(event.answer)
-            writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
+            writer.writerow(exported([event.seq, event.kind, event.item, label, event.annotator, event.at, text]))
 
     def _refuse_others(self) -> None:
         """A file that holds something else stays as it is; a server's database may hold other tables too."""

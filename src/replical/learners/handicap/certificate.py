@@ -299,8 +299,9 @@ def _counts(claim: Claim) -> str | None:
     if not alone and not plan.infers and any(each["survivors"] == 1 for each in claim.rounds):
         return "items are asked although one is left"
     goes_on = several or (alone and shown and part["tolerance"] > proofs.up(proofs.FINEST))
-    judged, dearest = body["labels"].get("judgements"), plan.batch * len(plan.candidates)  # of a batch, at most
-    spent = part["asked"] + plan.groups.largest - 1 if judged is None else judged - error["labels"] + dearest - 1
+    batch = plan.batch + plan.groups.largest - 1  # or the groups in which it ends
+    judged, dearest = body["labels"].get("judgements"), batch * len(plan.candidates)
+    spent = part["asked"] + batch - plan.batch if judged is None else judged - error["labels"] + dearest - 1
     opens = plan.opens(spent)
     if goes_on and opens > 0 and part["scanned"] < items:
         left = "several survive" if several else "there is more to prove"

@@ -97,8 +97,8 @@ class BettingPlan(Plan):
 
     @property
     def fine(self) -> bool:
-        """Are outputs compared, on a grid of which few differences ever come?"""
-        return isinstance(self.losses, Gold)
+        """Are outputs compared item by item, on a grid of which few differences ever come?"""
+        return isinstance(self.losses, Gold) and self.groups == SINGLE
 
     @property
     def labels_most(self) -> int | None:

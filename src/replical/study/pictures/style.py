@@ -102,10 +102,10 @@ def check_name(path: Path) -> None:
 
 def new_figure(width: float = 9, height: float = 5.5) -> Figure:
     """An empty figure in our style."""
-    need("matplotlib", "figures need matplotlib")
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
+    made: Figure = need("matplotlib.figure", "figures need matplotlib").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return made
 
 
 GREY = "#555555"  # notes and keys that belong to no learner
