@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Label
 from replical.classes.grading import Answering, Gold, Said
-from replical.core.files import check_claims
+from replical.core.files import check_claims, check_regular
 from replical.errors import BadLabel, BadTable, ReplicalError, need, remedy
 from replical.lab.plain_csv import PlainColumn, read_blocks, read_names
 
@@ -80,6 +80,8 @@ def open_table(
     """A table with these `columns`; in a CSV file some are `texts`, few different ones (`categories`) or `numbers`."""
     name, before = name_of(source), _stamp(source)
     try:
+        if isinstance(source, str | Path):
+            check_regular(source)
         table = _table(source, name, texts, categories, numbers)
         _check_names(table.names, columns, name)
         yield table
@@ -164,7 +166,7 @@ def _table(source: Any, name: str, texts: Sequence[str], categories: Sequence[st
 def _reason(source: Any, error: Exception) -> str:
     """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
     what, first = f"cannot read the table {source}", next(iter(str(error).splitlines()), type(error).__name__)
-    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
+    if isinstance(source, str | Path) and Path(source).suffix == ".csv" and Path(source).is_file():
         with suppress(OSError), open(source, "rb") as file:
             if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
                 return f"{what}: it is UTF-16 text; {_RESAVE}"
