@@ -80,8 +80,6 @@ def open_table(
     """A table with these `columns`; in a CSV file some are `texts`, few different ones (`categories`) or `numbers`."""
     name, before = name_of(source), _stamp(source)
     try:
-        if isinstance(source, str | Path):
-            check_regular(source)
         table = _table(source, name, texts, categories, numbers)
         _check_names(table.names, columns, name)
         yield table
@@ -152,6 +150,7 @@ def _table(source: Any, name: str, texts: Sequence[str], categories: Sequence[st
     if path.suffix not in _SUFFIXES:
         raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}{remedy(path.suffix)}")
     try:
+        check_regular(path)
         if path.suffix == ".csv" and find_spec("pyarrow") is None:
             return _PlainCsv(path, numbers)
         pa = need("pyarrow", _WHY, ", or save the table as CSV")
@@ -223,7 +222,7 @@ class _Parquet(Table):
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         for some in _column_groups(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
-            for batch in self._file.iter_batches(_ROWS, columns=some):
+            for batch in self._file.iter_batches(min(_ROWS, max(1, _CELLS // len(some))), columns=some):
                 yield _block(start, batch, some, self._name)
                 start += batch.num_rows
 

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import is_listed
-from replical.core.canonical import Json, fingerprint
+from replical.core.canonical import Json, fingerprint, leaf, root_of, salt_of
 from replical.core.files import Refuse, read_whole, write_whole
-from replical.core.tree import leaf, root_of, salt_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate import envelope as envelopes
 from replical.lab.journal.binding import commitment
