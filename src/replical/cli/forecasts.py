@@ -15,9 +15,9 @@ from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from replical.learners.bills import Bill
 from replical.learners.catalogue import find
-from replical.learners.outcomes import Span
 from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
+from replical.learners.result import Span
 from replical.pools.pool import Pool
 from replical.worlds.forecast import Prediction, forecast
 

@@ -15,28 +15,26 @@ from replical.classes.base import HypothesisClass
 from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
+from replical.core.files import read_whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import of_lists
-from replical.learners.parameters import PARAMETERS, TASK, Parameter
+from replical.learners.plan import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 
-def number(text: str) -> float:
+def number(text: str, kind: type[float] = float, what: str = "a number") -> float:
     """Parse a number, naming the text that is none."""
     try:
-        return float(text)
+        return kind(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number.") from None
+        raise typer.BadParameter(f"{text!r} is not {what}.") from None
 
 
 def whole(text: str) -> int:
     """Parse a whole number, naming the text that is none."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+    return int(number(text, int, "a whole number"))
 
 
 CLASSES = specs()
@@ -209,7 +207,7 @@ def _names(C: HypothesisClass) -> list[str]:
 
 def _read_preference(C: HypothesisClass, path: Path) -> list[int]:
     try:
-        listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        listed = [line.strip() for line in read_whole(path).decode("utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise BadTable(f"cannot read the order of preference {path}: {why}") from error

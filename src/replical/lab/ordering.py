@@ -27,8 +27,8 @@ from replical.classes.recipe import Recipe
 from replical.core.files import decode, read_bytes
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.pool import LabPool
-from replical.lab.preference import SKIPPED, check_answers, check_transcript
 from replical.lab.protocol import Protocol
+from replical.lab.schema import SKIPPED, check_answers, check_transcript
 from replical.learners.catalogue import Record
 from replical.learners.handicap.order import ORDER, Inquiry, PublicOrder, against_the_vote, by_numbers, walk
 from replical.learners.plan import Plan

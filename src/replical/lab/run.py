@@ -168,9 +168,8 @@ def run(
     >>> ended.open, ended.certificate["body"]["labels"]["asked"] == ended.result.labels
     ([], True)
     """
-    check_envelope(envelope)
     published = _protocol(protocol)
-    check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None)
+    check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None, envelope=envelope)
     source = label_source(labels, progress)
     signer = None if key is None else read_private(Path(key))
     if isinstance(pool, LabPool) and public is not None:
@@ -229,8 +228,11 @@ def check_allowed(
     measure: int = 0,
     beacon: str | None = None,
     registers: bool = False,
+    envelope: str | None = None,
 ) -> None:
     """Refuse what the `protocol` does not allow, before anything is read or written."""
+    if envelope is not None:
+        check_envelope(envelope)
     if beacon is not None:
         value = beacon_value(beacon)
         if protocol.beacon is None:

@@ -26,9 +26,8 @@ from replical.core.randomness import SharedRandomness
 from replical.core.text import count
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.catalogue import LEARNERS
-from replical.learners.outcomes import Standing
 from replical.learners.plan import MASSES, STOP, Condition, Plan
-from replical.learners.result import Result, Round
+from replical.learners.result import Result, Round, Standing
 from replical.pools.pool import AnyPool, Pool
 from replical.pools.query import Answers, KnownLabels, Labels, Query
 from replical.pools.version_space import VersionSpace

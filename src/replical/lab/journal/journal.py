@@ -32,8 +32,7 @@ from replical.core.files import write_whole
 from replical.core.text import exported
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
-from replical.lab.journal.database import Database, Fence, make_private
-from replical.lab.journal.presence import Presence
+from replical.lab.journal.database import Database, Fence, Presence, make_private
 
 TABLE = "replical_events"
 SCHEMA = "replical.journal/3"
