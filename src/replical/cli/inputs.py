@@ -23,20 +23,17 @@ from replical.learners.plan import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 
-def number(text: str) -> float:
+def number(text: str, kind: type[float] = float, what: str = "a number") -> float:
     """Parse a number, naming the text that is none."""
     try:
-        return float(text)
+        return kind(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number.") from None
+        raise typer.BadParameter(f"{text!r} is not {what}.") from None
 
 
 def whole(text: str) -> int:
     """Parse a whole number, naming the text that is none."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+    return int(number(text, int, "a whole number"))
 
 
 CLASSES = specs()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,19 +67,14 @@ class PageOptions:
         return cls(**found)
 
 
-# How the value of each key is read, and what it is.
-_PAGE: dict[str, tuple[Callable[[str], Any], str]] = {
-    "votes": (int, "a whole number"),
-    "host": (str, "an address"),
-    "port": (int, "a whole number"),
-    "media": (Path, "a folder"),
-    "instructions": (Path, "a file"),
-    "people": (Path, "a file"),
-    "token": ({"yes": True, "no": False}.__getitem__, "yes or no"),
-    "proxy": (str, "an address"),
-    "url": (str, "an address"),
-    "project": (int, "a whole number"),
+# How values are read, and what they are, by the types of the fields.
+_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "str": (str, "an address"),
+    "Path": (Path, "a file"),
+    "bool": ({"yes": True, "no": False}.__getitem__, "yes or no"),
 }
+_PAGE = {each.name: _KINDS[str(each.type).partition(" ")[0]] for each in fields(PageOptions)}
 _LIVE = {"votes", "url", "project"}  # what Label Studio is told
 PageWords = Annotated[
     list[str] | None,

@@ -34,41 +34,38 @@ from replical.learners.plan import Parameter
 from replical.pools.groups import WEIGHTS
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
-# What --set takes of a loss.
-LOSS_KEYS: Mapping[str, Parameter] = {
-    "loss": Parameter(
-        name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
-    ),
-    "scores": Parameter(name="scores", kind="word", words=tuple(SCALES), help="people score outputs, on this scale"),
-    "clip": Parameter(
-        name="clip", kind="number", high=float("inf"), help="loss absolute or squared: so far off costs 1"
-    ),
-    "grid": Parameter(name="grid", kind="count", help="losses are whole parts of 1/grid (1000)"),
-}
-# What --set takes of a class.
-POOL_KEYS: Mapping[str, Parameter] = {
-    "group": Parameter(name="group", kind="word", help="the column that says which items belong together"),
-    "group_size": Parameter(name="group_size", kind="count", help="the most items a group of any lab has"),
-    "population": Parameter(
-        name="population",
-        kind="word",
-        words=("table",),
-        help="the promise is about the rows of --pool, which all labs have",
-    ),
-    "group_weights": Parameter(name="group_weights", kind="word", words=WEIGHTS, help="who counts alike (item)"),
-}
-CLASS_KEYS: Mapping[str, Parameter] = {
-    "bins": Parameter(name="bins", kind="count", help="with --cuts FILE:COLUMN: cuts a column (100)"),
-    "step": Parameter(
-        name="step",
-        kind="number",
-        high=float("inf"),
-        help="class linear: edge of the lattice's cells; else from epsilon",
-    ),
-    "intercept": Parameter(
-        name="intercept", kind="number", high=float("inf"), help="class linear: a public constant (1); 0 for none"
-    ),
-}
+_ANY = float("inf")
+# What --set takes of a loss, a pool and a class.
+LOSS_KEYS, POOL_KEYS, CLASS_KEYS = (
+    {record.name: record for record in records}
+    for records in (
+        (
+            Parameter(
+                name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
+            ),
+            Parameter(name="scores", kind="word", words=tuple(SCALES), help="people score outputs, on this scale"),
+            Parameter(name="clip", kind="number", high=_ANY, help="loss absolute or squared: so far off costs 1"),
+            Parameter(name="grid", kind="count", help="losses are whole parts of 1/grid (1000)"),
+        ),
+        (
+            Parameter(name="group", kind="word", help="the column that says which items belong together"),
+            Parameter(name="group_size", kind="count", help="the most items a group of any lab has"),
+            Parameter(
+                name="population", kind="word", words=("table",), help="all labs have --pool, and it is all there is"
+            ),
+            Parameter(name="group_weights", kind="word", words=WEIGHTS, help="who counts alike (item)"),
+        ),
+        (
+            Parameter(name="bins", kind="count", help="with --cuts FILE:COLUMN: cuts a column (100)"),
+            Parameter(
+                name="step", kind="number", high=_ANY, help="class linear: edge of a lattice's cell; else by epsilon"
+            ),
+            Parameter(
+                name="intercept", kind="number", high=_ANY, help="class linear: a public constant (1); 0 for none"
+            ),
+        ),
+    )
+)
 _USUAL_BINS = 100  # cuts a public column
 _HEADER = 2**20  # characters in which the names of a table's columns are looked for
 _QUOTED = re.compile('"(?:[^"]|"")*"')

@@ -221,7 +221,7 @@ class _Parquet(Table):
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         for some in _column_groups(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
-            for batch in self._file.iter_batches(_ROWS, columns=some):
+            for batch in self._file.iter_batches(min(_ROWS, max(1, _CELLS // len(some))), columns=some):
                 yield _block(start, batch, some, self._name)
                 start += batch.num_rows
 

@@ -40,14 +40,6 @@ class LatticePlan(Plan):
         """Are labels taken to be wrong from the start?"""
         return bool(self["noisy"])
 
-    def noisy_start(self, d: int) -> int:
-        """Labels of random items before any is asked near the plane."""
-        return 5 * d
-
-    def noisy_batch(self, heard: int) -> int:
-        """Labels between two fits."""
-        return max(1, heard // 20)
-
     def noisy_labels(self, items: int) -> int:
         """Labels in all, where labels may be wrong."""
         planned = self.integer("noisy_labels") if self.max_labels is None else self.max_labels

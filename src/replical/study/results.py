@@ -217,21 +217,6 @@ class Growth:
     power: Slopes
     logged: Slopes | None
 
-    @property
-    def fitted(self) -> float:
-        """The fitted exponent of `SCALES[axis]`."""
-        return self.power.fitted
-
-    @property
-    def error(self) -> float:
-        """Its standard error."""
-        return self.power.error
-
-    @property
-    def paper(self) -> float | None:
-        """The exponent of the paper's bound at the same points."""
-        return self.power.paper
-
 
 def growths(rows: Iterable[Row]) -> list[Growth]:
     """Every learner along every parameter of which the rows hold at least three values, all else equal."""
