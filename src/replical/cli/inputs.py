@@ -15,6 +15,7 @@ from replical.classes.base import HypothesisClass
 from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
+from replical.core.files import read_whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.tables import ItemColumns
@@ -206,7 +207,7 @@ def _names(C: HypothesisClass) -> list[str]:
 
 def _read_preference(C: HypothesisClass, path: Path) -> list[int]:
     try:
-        listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        listed = [line.strip() for line in read_whole(path).decode("utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise BadTable(f"cannot read the order of preference {path}: {why}") from error
