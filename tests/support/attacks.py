@@ -8,6 +8,7 @@ ATTACKS = {
     "an opened label, item, place, salt or path changed": 100,
     "a drawn label that is not opened": 50,
     "every code point of Unicode, as text on the terminal": 1_114_112,
+    "a pipe, device, folder, socket or file of 3 GB in place of a file of ours": 110,
     "a formula as item, label, annotator or detail in an export": 10,
 }
 

@@ -12,6 +12,7 @@ import typer
 
 from replical.cli.inputs import columns_to_show, details_from
 from replical.cli.output import notes, prose
+from replical.core.files import read_whole
 from replical.errors import BadUsage, need
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
@@ -71,7 +72,7 @@ class PageOptions:
 _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "int": (int, "a whole number"),
     "str": (str, "an address"),
-    "Path": (Path, "a file"),
+    "Path": (Path, "a path"),
     "bool": ({"yes": True, "no": False}.__getitem__, "yes or no"),
 }
 _PAGE = {each.name: _KINDS[str(each.type).partition(" ")[0]] for each in fields(PageOptions)}
@@ -219,7 +220,7 @@ def _check_options(options: PageOptions, *, local: bool) -> None:
 def _read_people(file: Path, votes: int) -> list[str]:
     """Names, one a line."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_whole(file).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the people {file}: {error}") from error
     names = [line.strip() for line in lines if line.strip()]
@@ -231,7 +232,7 @@ def _read_people(file: Path, votes: int) -> list[str]:
 
 def _text(instructions: Path | None) -> str:
     try:
-        return "" if instructions is None else instructions.read_text(encoding="utf-8")
+        return "" if instructions is None else read_whole(instructions).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
 

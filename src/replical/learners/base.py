@@ -59,7 +59,7 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     labels
         Who answers: `KnownLabels`, the labels of a `Population`, or anything with a method `answer`.
     shared
-        The published random string.
+        The published randomness.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def _round(query: Query) -> Round:
 
 
 class AskTell:
-    """A run that waits: look at `open`, tell labels, until it is empty.
+    """A run that you drive: read `open`, `tell` its labels, and repeat until `open` is empty.
 
     Parameters
     ----------
