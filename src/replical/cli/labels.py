@@ -132,6 +132,23 @@ class Source:
         return None
 
 
+@dataclass(kw_only=True)
+class Labelling:
+    """Whoever labels, once the person who runs was told what to expect by `announce`, which makes estimates if any."""
+
+    source: Source
+    announce: Callable[[Session], Outlook | None]
+    outlook: Outlook | None = None
+    batch: Path | None = None  # that waits to be filled in
+    before: Sequence[int | str | None] = ()  # what the journal had ended with
+
+    def answer_open(self, session: Session) -> None:
+        """Announce what begins, then ask."""
+        self.outlook = self.announce(session)
+        self.before = session.ledger.results[-1:]
+        self.batch = self.source.answer(session, self.outlook)
+
+
 def _answer_from_column(session: Session, source: tuple[str, dict[str, Said]], outlook: Outlook | None) -> None:
     name, known = source
     last, begun = 0.0, time.monotonic()
