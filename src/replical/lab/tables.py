@@ -239,8 +239,8 @@ def read_groups(source: Any, column: str, *, id_column: str = "id") -> dict[str,
 
 # What is called so often comes with several items each.
 _TOGETHER = re.compile(
-    "(article|author|case|cluster|conversation|doc|document|family|group|household|page|participant|passage|patient|person"
-    "|rater|session|speaker|subject|user|visit)s?(_?id)?"
+    "(animal|article|author|case|cluster|conversation|doc|document|donor|family|group|household|page|participant|passage"
+    "|patient|person|rater|recording|scene|session|slide|speaker|subject|thread|user|video|visit|writer)s?(_?id)?"
 )
 
 
