@@ -92,7 +92,7 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
             "no item of the public table that the protocol was made with may be in this pool, and nobody has looked: give "
             "--public TABLE"
         )
-    if protocol.recipe.group is None:
+    if protocol.recipe.group is None and protocol.population is None:
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(
                 f"the column {column} looks as if it said which items belong together, and the protocol takes each for a "

@@ -355,7 +355,7 @@ class Project:
     votes
         People who label each item, an odd number.
     note
-        Is told what whoever runs should know.
+        Called with sentences for whoever runs it.
 
     Raises
     ------

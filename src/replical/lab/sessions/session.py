@@ -187,16 +187,16 @@ class Session(Replay):
     journal
         A new journal is bound to protocol and pool; an old one must belong to them.
     annotator
-        Who labels, if nothing else is said.
+        Who labels, unless a call names somebody.
     budgets
         Labels that the lab wants to spend, and those to measure the answer's error with; what the journal says if left out.
     note
-        Is told, in a sentence, what a person who runs may want to know.
+        Called with sentences for whoever runs it.
 
     Attributes
     ----------
     ledger
-        What the journal says: ``ledger.labels`` are label codes by item, ``ledger.skipped`` whom nobody could label.
+        What the journal adds up to: ``labels`` has the label codes by item, ``skipped`` the items nobody could label.
     secret
         What this lab commits to.
     private
@@ -248,7 +248,7 @@ class Session(Replay):
         self.refresh()
 
     def refresh(self) -> None:
-        """Take in what was written to the journal since, by this session or others, and go on from there."""
+        """Read what was added to the journal since, by this session or others, and go on from there."""
         self.hear()
         query = self.go_on()
         self._check_conclusion(query)
@@ -367,7 +367,7 @@ class Session(Replay):
         return None if most is None else most + self.error_labels
 
     def measure_error(self, labels: int) -> None:
-        """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
+        """Measure how often the answer errs, with so many more `labels`; the journal remembers the largest number.
 
         Raises
         ------
@@ -381,7 +381,7 @@ class Session(Replay):
             self._record([Event(kind="measure", detail={"labels": labels})])
 
     def spend(self, labels: int) -> None:
-        """Ask for so many `labels` in all, neither fewer nor more; the journal remembers what was said last.
+        """Ask for exactly this many `labels` in all; the journal remembers the last number.
 
         Where the first of a public order is proven before, the others sharpen its tolerance.
 
@@ -401,7 +401,7 @@ class Session(Replay):
             self._record([Event(kind="budget", detail={"labels": labels})])
 
     def sign(self, name: str) -> None:
-        """Give the lab its `name`, once and for all: certificates carry it.
+        """Name the lab, once and for all: certificates carry the `name`.
 
         Raises
         ------
@@ -413,7 +413,7 @@ class Session(Replay):
         self._record(name_events(self.protocol, self.journal, self.ledger, name))
 
     def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
-        """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
+        """Give an open `item` its `label`. When this returns, it is on the disk, with the name of the `annotator`.
 
         Raises
         ------
@@ -423,7 +423,7 @@ class Session(Replay):
         self.answer_all({item: label}, annotator=annotator)
 
     def answer_all(self, labels: Mapping[str, Said], *, annotator: str | None = None) -> None:
-        """Give open items their `labels`, by id, all or none; `annotator` gave them.
+        """Give open items their `labels`, by id, all or none, with the name of the `annotator`.
 
         Raises
         ------
@@ -446,12 +446,12 @@ class Session(Replay):
         return code
 
     def show(self, item: str, *, annotator: str | None = None) -> None:
-        """Somebody, `annotator`, sees an output of this `item` from now on, so that nobody skips it any more."""
+        """Record that `annotator` sees an output of this `item`: from now on nobody can skip it."""
         if item not in self.ledger.shown:
             self._record([Event(kind="show", item=item, annotator=annotator or self._annotator)])
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
-        """Nobody can label this open `item`, says `annotator`: the next one of the scan takes its place.
+        """Record that nobody can label this open `item`, as `annotator` says; the next one of the scan takes its place.
 
         Raises
         ------
@@ -464,7 +464,7 @@ class Session(Replay):
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
     def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
-        """One of several opinions on an open item. The commonest counts, once there are enough.
+        """Record one of several opinions on an open item; the commonest counts once there are enough.
 
         Parameters
         ----------
@@ -490,7 +490,7 @@ class Session(Replay):
         self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
-        """Take back what `annotator` said of `item` (answer, skip or vote), or without a name what anybody said.
+        """Take back what `annotator` said of `item`: an answer, a skip or a vote. Without a name, what anybody said.
 
         The run is replayed without it.
 
@@ -504,7 +504,7 @@ class Session(Replay):
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
     def correct(self, item: str, label: Said, *, annotator: str | None = None) -> None:
-        """Give an `item` that was answered another `label`, from `annotator`; the run is replayed with it.
+        """Replace the label of an answered `item` by `label`, as `annotator` says; the run is replayed with it.
 
         Raises
         ------
@@ -519,7 +519,7 @@ class Session(Replay):
         self._record([saying("correction", item, code, annotator or self._annotator)])
 
     def finish(self) -> None:
-        """The run has ended: what it came to is recorded once."""
+        """Record what the run came to, once it has ended."""
         result = self.result
         if not self.ledger.results or self.ledger.results[-1] != result.conclusion or self.ledger.grown:
             detail: dict[str, int | str | None] = {"hypothesis": result.hypothesis, "labels": result.labels}
