@@ -14,11 +14,14 @@ import typer
 from replical.classes.base import HypothesisClass
 from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
+from replical.classes.recipe import Recipe
 from replical.classes.table import PredictionTable
+from replical.cli.output import reading
 from replical.core.files import read_whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
-from replical.lab.tables import ItemColumns
+from replical.lab.pool import LabPool
+from replical.lab.tables import ItemColumns, read_pool
 from replical.learners.catalogue import of_lists
 from replical.learners.plan import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
@@ -141,6 +144,12 @@ def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Po
         return Pool(C, items, private)
     whole_numbers = bool((np.abs(items) < 2**53).all() and (items == np.floor(items)).all())
     return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)
+
+
+def pool_of(path: Path, recipe: Recipe, id_column: str = "id") -> LabPool:
+    """A table's items; how far the reading is."""
+    with reading(path) as update:
+        return read_pool(path, recipe, id_column=id_column, progress=update)
 
 
 def file_and_column(flag: str, text: str) -> tuple[Path, str]:

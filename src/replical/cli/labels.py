@@ -92,7 +92,7 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
             "no item of the public table that the protocol was made with may be in this pool, and nobody has looked: give "
             "--public TABLE"
         )
-    if protocol.recipe.group is None:
+    if protocol.recipe.group is None and protocol.population is None:
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(
                 f"the column {column} looks as if it said which items belong together, and the protocol takes each for a "
@@ -130,6 +130,23 @@ class Source:
         else:
             return ask_by_file(session, self.batches, self.answers, self.details)
         return None
+
+
+@dataclass(kw_only=True)
+class Labelling:
+    """Whoever labels, once the person who runs was told what to expect by `announce`, which makes estimates if any."""
+
+    source: Source
+    announce: Callable[[Session], Outlook | None]
+    outlook: Outlook | None = None
+    batch: Path | None = None  # that waits to be filled in
+    before: Sequence[int | str | None] = ()  # what the journal had ended with
+
+    def answer_open(self, session: Session) -> None:
+        """Announce what begins, then ask."""
+        self.outlook = self.announce(session)
+        self.before = session.ledger.results[-1:]
+        self.batch = self.source.answer(session, self.outlook)
 
 
 def _answer_from_column(session: Session, source: tuple[str, dict[str, Said]], outlook: Outlook | None) -> None:

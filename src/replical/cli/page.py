@@ -72,7 +72,7 @@ class PageOptions:
 _KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "int": (int, "a whole number"),
     "str": (str, "an address"),
-    "Path": (Path, "a file"),
+    "Path": (Path, "a path"),
     "bool": ({"yes": True, "no": False}.__getitem__, "yes or no"),
 }
 _PAGE = {each.name: _KINDS[str(each.type).partition(" ")[0]] for each in fields(PageOptions)}

@@ -16,7 +16,7 @@ from replical.classes.catalogue import KINDS, numbers
 from replical.classes.comparisons import KINDS as KINDS_OF_LOSS
 from replical.classes.grading import SCALES
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import file_and_column, number, read_numbers
+from replical.cli.inputs import file_and_column, number, pool_of, read_numbers
 from replical.cli.output import notes, reading
 from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
@@ -27,7 +27,6 @@ from replical.lab.public import cover_section
 from replical.lab.schema import CUT_KINDS as CUT
 from replical.lab.schema import quantile_section
 from replical.lab.signatures import read_public as read_key
-from replical.lab.tables import read_pool
 from replical.lattice.linear import step_for
 from replical.learners.catalogue import LEARNERS, find
 from replical.learners.plan import Parameter
@@ -404,6 +403,5 @@ def handicap_section(source: str, class_recipe: Recipe, seed: str, epsilon: floa
         raise BadProtocol(f"--handicap reads {file}, and there is no such file")
     if kind == "values":
         return {"from": "values", "values": read_numbers(class_recipe.C, Path(file), "handicap")}
-    with reading(Path(file)) as update:
-        items = read_pool(Path(file), class_recipe, progress=update)
+    items = pool_of(Path(file), class_recipe)
     return cover_section(items, SharedRandomness(seed), float(_COVERED * fraction(epsilon)))

@@ -210,7 +210,7 @@ def toml_lines(section: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def trusting_sizes(trust: bool = True) -> Iterator[None]:
-    """Believe what files say about their sizes, as far as memory goes.
+    """Inside this context, believe what files say about their sizes, as far as memory goes.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def lattice_plan(
     wrong: Any = WRONG,
     max_labels: Any = None,
 ) -> LatticePlan:
-    """The numbers of a run that looks for a half-space.
+    """Make the plan of a run that looks for a half-space.
 
     Parameters
     ----------

@@ -166,7 +166,13 @@ class Plan:
         return self
 
     def spending(self, labels: int) -> Self:
-        """The same plan, for a lab that wants to spend so many `labels` and no others."""
+        """The same plan, for a lab that wants to spend so many `labels` and no others.
+
+        Raises
+        ------
+        PlanMismatch
+            If the learner asks for as many labels as its plan says.
+        """
         raise PlanMismatch(
             f"{self.learner} asks for as many labels as its plan says: leave out until_budget = {labels}"
         )

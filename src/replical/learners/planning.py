@@ -51,7 +51,7 @@ def plan(
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
-    """Every size and threshold of a learner, each with its source.
+    """Make the plan of a learner: every size and threshold, each with its source.
 
     Parameters
     ----------

@@ -5,10 +5,8 @@ Besides: what the lab has proven, how the answer came about, how often it errs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from html import escape
 from math import ceil, inf
 from typing import NamedTuple, Protocol
 
@@ -16,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass
-from replical.core.exact import round_up
 from replical.core.text import plural, two_figures
 from replical.learners.plan import STOP, Condition
 from replical.pools.version_space import VersionSpace
@@ -108,21 +105,6 @@ class Result:
         if self.proof is not None:
             told |= {"certified": self.proof.certified, "rho_proven": self.proof.rho_proven}
         return f"Result({', '.join(f'{name}={value}' for name, value in told.items())})"
-
-    def _repr_html_(self) -> str:
-        rows: dict[str, object] = {
-            "hypothesis": "none: no heavy hitter" if self.hypothesis is None else self.hypothesis,
-            "labels": self.labels,
-            "survivors": self.V.size,
-            "rounds": len(self.rounds),
-        }
-        if self.proof is not None:
-            rows["certified"] = "yes" if self.proof.certified else "no"
-            rows["rho proven"] = round_up(self.proof.rho_proven, 4)
-        for condition in self.conditions:
-            if not condition.held:
-                rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"
-        return html_table(rows)
 
     @property
     def stopped(self) -> bool:
@@ -255,20 +237,6 @@ class AnswerError:
     of: str
     labels: int
     skipped: int = 0
-
-
-def html_table(rows: Mapping[str, object]) -> str:
-    """Names and values as a table.
-
-    Examples
-    --------
-    >>> html_table({"labels": 7})
-    '<table><tr><th>labels</th><td>7</td></tr></table>'
-    """
-    cells = "".join(
-        f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items()
-    )
-    return f"<table>{cells}</table>"
 
 
 # ---- how runs may end: items and labels that played runs took; estimates, never bounds ----

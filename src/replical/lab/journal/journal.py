@@ -78,7 +78,7 @@ def saying(kind: str, item: str, said: Said | None, annotator: str | None) -> Ev
 
 
 class Journal:
-    """An open journal; only one runner at a time may drive it, but people may label beside it.
+    """An open journal. One run at a time may drive it; people may add labels beside it.
 
     Parameters
     ----------
@@ -284,7 +284,13 @@ class Journal:
         return f"what was said since it began is saved in {path.name}: take the journal from a backup"
 
     def backup(self, out: Path) -> None:
-        """Write all events, going along their chain, to a new SQLite file: a journal of its own, also of a server's."""
+        """Copy all events, checking their chain, to the new SQLite file `out`: a journal of its own, also of a server's.
+
+        Raises
+        ------
+        BadJournal
+            If the file exists or cannot be written, or the chain is broken.
+        """
         if out.exists():
             raise BadJournal(f"{out} exists: a backup replaces nothing; give another name")
         write_whole(out, self._copy, what="the backup", refuse=BadJournal)
