@@ -40,8 +40,8 @@ from model_sets import SETS, ModelSet
 from replical import Pool, PrivateRandomness, learn, plan
 from replical.classes.prior import UNIFORM, Prior
 from replical.learners.handicap.ahead import FAR
-from replical.learners.outcomes import SPREAD
 from replical.learners.planning import learner_for
+from replical.learners.result import SPREAD
 from replical.worlds.forecast import forecast
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "plan-a-budget.md"

@@ -29,7 +29,7 @@ from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import backend
-from replical.core.kernels.matrices import Columns, add_wrong, disagreement, distances_from, gather, tallies, transpose
+from replical.core.kernels.matrices import Columns, add_wrong, disagreement, distances_from, tallies, transpose
 from replical.learners.planning import learner_for
 from replical.pools.query import Answers, Query
 
@@ -117,8 +117,6 @@ def kernels(quick: bool) -> list[dict[str, Any]]:
     centre = generator.integers(2, size=m)
     row("distances to a centre", size, noise.nbytes,
         lambda: add_wrong(np.zeros(64 * words, dtype=np.int64), noise, everything, centre), None)  # fmt: skip
-    few = np.arange(0, n, 24)
-    row("1/24 of the columns moved together", size, noise.nbytes, lambda: gather(noise, everything, few), None)
     rows_turned = np.arange(1024)
     row("1,024 rows turned", f"{n:,}", 1024 * words * 8, lambda: transpose(noise, rows_turned, n), None)
     turned_planes = transpose(noise, rows_turned, n)

@@ -67,13 +67,20 @@ def not_ours(app: object, what: str, name: str, thing: object, skip: bool, optio
 
 
 def breaks(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: object) -> None:
-    """Long names in code may be broken after a mark, so that tables of them are not wider than a screen; options may not."""
+    """Long names in code may be broken after a mark, so that tables of them are not wider than a screen; options may not.
+
+    A picture is a link to itself.
+    """
+
+    def alone(found: re.Match[str]) -> str:
+        return found[0] if found[1] else f'<a class="picture" href="{found[3]}">{found[2]}</a>'
 
     def marked(found: re.Match[str]) -> str:
         return found[1] + re.sub(r"(::|[/:._])(?=[^\W_])", r"\1<wbr>", found[2]) + found[3]
 
     if "body" in context:
         text = re.sub(r'<span class="pre">(--[\w-]{1,24})</span>', r'<span class="pre flag">\1</span>', context["body"])
+        text = re.sub(r'(<a [^>]*>)?(<img [^>]*?src="([^"]*\.svg)"[^>]*>)', alone, text)
         context["body"] = re.sub(r'(<span class="pre">)([^<&]{20,})(</span>)', marked, text)
 
 

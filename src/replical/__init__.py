@@ -12,7 +12,7 @@ Names are loaded when they are first used: ``import replical`` costs next to not
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Where each public name is defined; the same list again, below, for type checkers and editors.
 _HOMES = {

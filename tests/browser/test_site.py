@@ -84,20 +84,38 @@ def test_figures_follow_the_switch_of_the_site_and_the_system(site, dark, tmp_pa
     first = "document.querySelector('article img[src$=\".svg\"]')"
     with browsers() as start:
         window = start(dark=dark)
-        window.open((site / "explanation" / "study.html").as_uri())
+        window.open((site / "explanation" / "cost-of-replicability.html").as_uri())
         for theme, wanted in (("auto", dark), ("dark", True), ("light", False)):
             window.run("document.body.dataset.theme = arguments[0]", theme)
             window.until(f"return {first}.complete")
+            window.run(f"{first}.scrollIntoView({{behavior: 'instant', block: 'center'}})")
             x, y = window.run(f"const box = {first}.getBoundingClientRect(); return [box.left, box.top]")
             window.screenshot(tmp_path / "seen.png")
             seen = image.imread(tmp_path / "seen.png")[int(y) + 6, int(x) + 6, :3]
             assert (seen.max() < 0.2) == wanted, theme
             assert (seen.min() > 0.99) != wanted, theme
+
+
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+def test_pictures_are_whole_on_a_phone(site):
+    """On every page: loaded, as wide as the page at most, and a link to itself where it holds small print."""
+    pictures = """return [...document.querySelectorAll('article img[src*="_images/"]')].map((each) => {
+        const box = each.getBoundingClientRect(), inside = box.left >= 0 && box.right <= document.documentElement.clientWidth;
+        const alone = !each.src.endsWith('.svg') || each.closest('a') !== null;
+        return [each.getAttribute('src'), each.complete && each.naturalWidth > 0, inside && box.width > 250, alone];
+    })"""
+    pages = [page for page in site.rglob("*.html") if "_images/" in page.read_text("utf-8")]
+    seen = 0
+    with browsers() as start:
         phone = start(phone=True)
-        phone.open((site / "explanation" / "study.html").as_uri())
-        phone.until(f"return {first}.complete")
-        assert phone.run(f"return {first}.width") >= 640  # moved by finger; the page stays
-        assert phone.run(WIDER) <= 0
+        for page in sorted(pages):
+            phone.open(page.as_uri())
+            phone.until("return [...document.images].every((each) => each.complete || each.loading === 'lazy')")
+            for name, *fine in phone.run(pictures):
+                assert fine == [True] * 3, (page.name, name, fine)
+                seen += 1
+            assert phone.run(WIDER) <= 0, page.name
+    assert seen > 20
 
 
 @pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")

@@ -328,20 +328,12 @@ def test_a_range_covers_what_comes_or_says_that_more_may(module):
     assert told(13, 50, 100, 3, 12, 0.5).covers(1.5)
 
 
-def test_the_table_of_advice_is_the_recorded_one(module):
+@pytest.mark.parametrize("name", ["advice", "tolerance"])
+def test_a_table_of_the_page_is_the_recorded_one(module, name):
     pytest.importorskip("sklearn")
-    benchmark = module("advice")
-    found = read(BENCHMARKS / "history" / "choosing" / "advice.json")
+    benchmark, found = module(name), read(BENCHMARKS / "history" / "choosing" / f"{name}.json")
     shown = benchmark.PAGE.read_text(encoding="utf-8").split(benchmark.MARKS[0])[1].split(benchmark.MARKS[1])[0]
-    assert shown == f"\n{benchmark.table(found)}\n"
-
-
-def test_the_table_of_tolerances_is_the_recorded_one(module):
-    pytest.importorskip("sklearn")
-    benchmark = module("tolerance")
-    found = read(BENCHMARKS / "history" / "choosing" / "tolerance.json")
-    shown = benchmark.PAGE.read_text(encoding="utf-8").split(benchmark.MARKS[0])[1].split(benchmark.MARKS[1])[0]
-    assert shown == f"\n{benchmark.table(found['tolerance'])}\n"
+    assert shown == f"\n{benchmark.table(found.get(name, found))}\n"
 
 
 def test_what_a_board_says_is_compared_with_the_truth(script, module, tmp_path):

@@ -17,7 +17,6 @@ def here(tmp_path, monkeypatch):
     """An empty folder, and an environment that is as it was afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(backend.DEVICE, "")
-    monkeypatch.setenv(backend.VARIABLE, "")
     device.check.cache_clear()
     device.pytorch.cache_clear()
     return tmp_path
@@ -49,5 +48,5 @@ def test_the_answer_is_the_same_wherever_it_is_computed(here, command, monkeypat
     assert command(*THETA, "pool.csv", "--json", "--device", "cpu") == expected
     if backend.torch_trouble() is not None:
         pytest.skip(f"PyTorch's kernels cannot be used, {backend.torch_trouble()}")
-    monkeypatch.setenv(backend.VARIABLE, "torch")
-    assert command(*THETA, "pool.csv", "--json", "--device", "cpu") == expected
+    with backend.using("torch"):
+        assert command(*THETA, "pool.csv", "--json", "--device", "cpu") == expected

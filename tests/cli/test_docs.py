@@ -15,6 +15,7 @@ import pytest
 
 from replical.cli import main
 from replical.cli.commands import GROUPS
+from replical.errors import BadLabel
 from replical.lab.certificate.file import read, text_of
 from replical.lab.protocol import Protocol
 from support.attacks import ATTACKS
@@ -55,6 +56,22 @@ def test_links_lead_somewhere():
         text = re.sub(r"`[^`\n]*`", "", page.read_text())  # what is shown as code is no link
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_an_interface_of_one_s_own_works_as_shown(tmp_path, monkeypatch, capsys, command):
+    """The page's code, what it prints, and a certificate that its last command checks against a file."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "how-to" / "build-your-own-interface.md").read_text(encoding="utf-8")
+    names = {}
+    exec(compile("\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL)), "page", "exec"), names)
+    assert capsys.readouterr().out == "".join(re.findall(r"prints\n\n```\n(.*?)```", page, re.DOTALL))
+    write_table(names["predictions"], tmp_path / "predictions.csv")
+    (line,) = re.findall(r"`replical (verify .*?)`", page, re.DOTALL)
+    code, out, _ = command(*line.split())
+    assert (code, out.startswith("Valid")) == (0, True), out
+    with pytest.raises(BadLabel, match="is not asked for now"):
+        names["clicks"].click("note 0001", "calm")
 
 
 def test_the_code_of_the_scikit_learn_page_runs(capsys):

@@ -75,16 +75,14 @@ def test_an_interrupt_while_a_command_is_loaded(command, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("named", "why", "said"),
+    ("why", "said"),
     [
-        ("", None, "Kernels: numba, once there is enough work to pay for loading it."),
-        ("numpy", None, "Kernels: NumPy, as REPLICAL_KERNELS says; results are the same on numba."),
-        ("", "it is not installed", "Kernels: NumPy; numba would be faster, with the same results, but it is not "
+        (None, "Kernels: numba, once there is enough work to pay for loading it."),
+        ("it is not installed", "Kernels: NumPy; numba would be faster, with the same results, but it is not "
          'installed: pip install "replical[fast]".'),
     ],
 )  # fmt: skip
-def test_doctor_says_which_kernels_are_used(command, monkeypatch, named, why, said):
-    monkeypatch.setenv(backend.VARIABLE, named)
+def test_doctor_says_which_kernels_are_used(command, monkeypatch, why, said):
     monkeypatch.setattr(backend, "trouble", lambda: why)
     code, out, _ = command("doctor")
     assert code == 0
@@ -111,23 +109,3 @@ def test_doctor_names_cards_and_their_memory(command, monkeypatch, cards, why, s
     assert code == 0
     assert said in " ".join(out.split())
     assert json.loads(command("doctor", "--json")[1])["cards"] == cards
-
-
-def test_doctor_says_that_kernels_run_in_pytorch(command, monkeypatch):
-    monkeypatch.setenv(backend.VARIABLE, "torch")
-    monkeypatch.setattr(backend, "torch_trouble", lambda: None)
-    monkeypatch.setattr(device, "cards", lambda: [])
-    monkeypatch.setattr(device, "name", lambda: "cuda:3")
-    code, out, _ = command("doctor")
-    assert code == 0
-    assert "Kernels: PyTorch on cuda:3, as REPLICAL_KERNELS says; results are the same without." in " ".join(
-        out.split()
-    )
-    assert json.loads(command("doctor", "--json")[1])["kernels"] == "torch"
-
-
-def test_unknown_kernels_are_one_sentence(command, monkeypatch):
-    monkeypatch.setenv(backend.VARIABLE, "gpu")
-    code, _, err = command("doctor")
-    assert code == 2
-    assert "there are no kernels 'gpu': REPLICAL_KERNELS is numpy, numba or torch" in " ".join(err.split())

@@ -141,8 +141,8 @@ def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, 
 def session_of(folder, journal):
     protocol = Protocol.read(folder / "p.toml")
     session = Session(protocol, read_pool(folder / "pool.csv", protocol.recipe), journal)
-    session.replay.private = b"the same secret of all!!"  # which items are asked, and how long a run is, depends on it
-    session.replay._course = None
+    session.private = b"the same secret of all!!"  # which items are asked, and how long a run is, depends on it
+    session._course = None
     return session
 
 

@@ -64,18 +64,3 @@ def test_rows_that_are_missing_later_are_named_and_nothing_is_lost(lab, tmp_path
     assert "it had 400 items and now has 300: bring back the rows that are missing" in err
     assert (tmp_path / "lab.json").read_bytes() == certificate
     lab(400, *RUN, "--truths", "0")
-
-
-def test_what_is_added_is_registered_before_its_first_label(lab, tmp_path):
-    said = content(epsilon=0.05, handicap=ORDER) | {"register": True}
-    (tmp_path / "p.toml").write_text(Protocol.of(said).toml())
-    lab(60, *RUN, "--register", "one.json")
-    lab(60, *RUN, "--truths", "0")
-    _, err = lab(1000, *RUN, "--truths", "0", code=2)
-    assert "which came later: write one with --register FILE and publish it" in err
-    _, err = lab(1000, *RUN, "--register", "one.json", code=2)
-    assert "one.json" in err
-    lab(1000, *RUN, "--register", "two.json")
-    lab(1000, *RUN, "--truths", "0")
-    lab(1000, "verify", "lab.json", "--registration", "one.json")
-    lab(1000, "verify", "lab.json", "--registration", "two.json")

@@ -119,7 +119,7 @@ def test_without_a_token_if_asked_for(folder, page, capsys):
         (["--page", "Media=."], "--page has no key 'Media': did you mean media?"),
         (["--page", "colour=red"], "its keys are votes, host, port, media, instructions, people, token, proxy"),
         (["--page", "port"], "--page port=.. takes a whole number, got 'port'"),
-        (["--page", "media="], "--page media=.. takes a folder, got 'media='"),
+        (["--page", "media="], "--page media=.. takes a path, got 'media='"),
         (["--page", "port=high"], "--page port=.. takes a whole number, got 'port=high'"),
         (["--page", "votes=2"], "votes must be an odd number, so that they decide, got 2"),
         (["--page", "token=off"], "--page token=.. takes yes or no, got 'token=off'"),

@@ -96,6 +96,9 @@ def test_a_function_scores_each_different_output_once_and_comes_to_the_same(comm
     assert len(asked) == len(set(asked)) == done.certificate["body"]["labels"]["judgements"]
     assert done.certificate["body"]["hypothesis"] == read(Path("1.json"))["body"]["hypothesis"]
     assert secret
+    said_by_short = dict(zip(said(1)["id"], said(1)["short"], strict=True))
+    firsts = [said_by_short[item] == output for item, output in dict(reversed(asked)).items()]
+    assert 0.2 < np.mean(firsts) < 0.8  # in no order of candidates
     first = [item for item, _ in asked]
     assert all(
         first[first.index(item) : first.index(item) + first.count(item)] == [item] * first.count(item) for item in first
@@ -145,6 +148,7 @@ def test_outputs_in_groups_and_on_a_table_that_is_all(command, flags, told):
     code, out, err = command("run", "g.toml", "--pool", "g.csv", "--labels", f"g.csv:{told[:told.index('=')]}", "--journal", "g.db",
                              "--out", "g.json", "--truths", "0")  # fmt: skip
     assert (code, "Answer: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
+    assert "belong together" not in err  # on a table that is all that does no harm
     assert command("verify", "g.json", "--pool", "g.csv", "--journal", "g.db")[0] == 0
 
 
@@ -498,7 +502,7 @@ def test_labels_left_count_judgements(command):
         needed=np.ones(3, dtype=np.bool_), scanned=3,
     )  # fmt: skip
     everybody, two = np.ones((1, 3), dtype=np.bool_), np.array([[True, True, False]])
-    assert ahead.asked(np.vstack([everybody, two]), 0).tolist() == [[3, 2, 2], [2, 0, 2]]
+    assert ahead.labels_of(np.vstack([everybody, two]), 0).tolist() == [[3, 2, 2], [2, 0, 2]]
     games = Games(ahead, 1)
     games.go_on(np.ones(1, dtype=np.bool_), np.array([[1, 2, 0, 5]]))
     assert games.labels.tolist() == [3 + 2 * 2]

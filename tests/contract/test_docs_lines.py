@@ -38,23 +38,6 @@ def test_lines_of_prose_fit():
     assert not long, f"over {WIDTH} characters: {', '.join(long)}"
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("word " * 30, [1]),
-        ("short\n\n- " + "word " * 30, [3]),
-        ("| " + "cell " * 30 + "|", []),
-        ("```\n" + "word " * 30 + "\n```\n" + "word " * 30, [4]),
-        ("text\n\n    " + "code " * 30 + "\n    " + "code " * 30, []),
-        ("10. text\n    " + "word " * 30, [2]),
-        ("- [address](https://" + "x" * 130 + ")", []),
-        ("`" + "a command " * 15 + "`", []),
-    ],
-)
-def test_what_counts_as_too_long(text, found):
-    assert too_long(text) == found
-
-
 def test_code_that_begins_ends():
     """A fence stands on a line of its own; one behind a sentence would close nothing."""
     for page in [*PAGES, *sorted(ROOT.glob("docs/**/*.md"))]:

@@ -7,14 +7,14 @@ import msgspec
 
 import replical
 from replical.classes.catalogue import KINDS
-from replical.lab import preference, protocol, registration, release, schema
+from replical.lab import protocol, registration, release, schema
 from replical.lab.certificate import envelope, file
 from replical.lab.certificate.schema import Body, Provenance
 from replical.lab.journal import binding
 from replical.lab.signatures import ALGORITHM
 from replical.learners.catalogue import LEARNERS
 from replical.learners.handicap.confirm import CONFIRM
-from replical.learners.parameters import PARAMETERS
+from replical.learners.plan import PARAMETERS
 from replical.learners.proof import family_of
 
 HERE = Path(replical.__file__).parent / "lab" / "schemas"
@@ -101,7 +101,7 @@ def labels():
 
 
 def handicaps():
-    for source, keys in preference._SOURCES.items():
+    for source, keys in schema._SOURCES.items():
         more = {key: OF_HANDICAPS[key] for key in ("shortlist", *keys)}
         yield record({"from": {"const": source}}, **more)
 

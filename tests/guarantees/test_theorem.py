@@ -73,7 +73,7 @@ def test_the_proof_counts_no_more_than_it_allows(trials, found):
 
 @pytest.mark.claim("replical", "replica2")
 @pytest.mark.mutant
-def test_with_sizes_divided_the_proof_s_counts_are_too_large_and_then_the_promise_breaks(trials):
+def test_with_sizes_divided_the_proof_s_counts_and_then_the_promise_break(trials):
     """And so nothing but the sizes keeps it: 10^11 times fewer labels leave intruders, 10^14 times fewer differ too often."""
     trial = trials[1]
     steps = list(trial.divide(20, first=11.0))

@@ -7,6 +7,10 @@ ATTACKS = {
     "a file of hashed items with a hash changed, taken out or put in": 30,
     "an opened label, item, place, salt or path changed": 100,
     "a drawn label that is not opened": 50,
+    "every code point of Unicode, as text on the terminal": 1_114_112,
+    "a pipe, device, folder, socket or file of 3 GB in place of a file of ours": 110,
+    "output to a full disk, a closed pipe, or closed streams": 50,
+    "a formula as item, label, annotator or detail in an export": 10,
 }
 
 

@@ -51,7 +51,7 @@ def agreement_bound(
     range: tuple[float, float],  # noqa: A002 - the public name
     prior: Prior = UNIFORM,
 ) -> AgreementBound:
-    """The rank lemma for two labs' scores, arbitrarily dependent.
+    """How often two labs choose different hypotheses, by the rank lemma, however their scores depend on each other.
 
     Parameters
     ----------

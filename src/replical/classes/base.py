@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.core.bits import Packed
+from replical.core.text import is_seen
 from replical.errors import BadLabel, BadTable, ValueOutOfRange
 
 Label = str | int
@@ -96,6 +97,8 @@ def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
     members = tuple(label.item() if isinstance(label, np.integer | np.str_) else label for label in labels)
     if any(not isinstance(label, str | int) for label in members):
         raise BadLabel(f"labels must be texts or integers, got {list(members)!r}")
+    if hidden := [label for label in members if isinstance(label, str) and not is_seen(label)]:
+        raise BadLabel(f"a label is one line of letters that are seen, got {hidden[0]!r:.80}: write it otherwise")
     if not 2 <= len(members) <= _MOST_LABELS or len(set(members)) < len(members):
         raise BadLabel(f"a label set must hold 2 to {_MOST_LABELS} distinct labels, got {list(members)!r:.60}")
     return members

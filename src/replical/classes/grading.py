@@ -171,7 +171,13 @@ class Gold:
             return False
 
     def row(self, answer: Said, outputs: Sequence[str]) -> list[int]:
-        """What each of these normal `outputs` loses at a normal `answer`, in parts of 1/q, rounded to the nearest."""
+        """What each of these normal `outputs` loses at a normal `answer`, in parts of 1/q, rounded to the nearest.
+
+        Raises
+        ------
+        BadLabel
+            If an output is preferred that was not shown.
+        """
         assert isinstance(answer, str), "as it was read"
         if (stray := self.stray(answer, outputs)) is not None:
             raise BadLabel(f"{stray!r:.60} is preferred, and is neither {TIE} nor one of the two outputs")
@@ -219,7 +225,7 @@ SCALES: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Scores(Gold):
-    """A public scale for outputs, of which whoever judges gives each one word; made by `Scores.on`.
+    """A public scale on which each output of an item gets one word; made by `Scores.on`.
 
     Attributes
     ----------
@@ -291,7 +297,7 @@ class Scores(Gold):
         return (f"To be scored, {best} is best" if best.isdigit() else "To be scored",)
 
     def stray(self, said: Said, outputs: Collection[str]) -> str | None:
-        """Something that has a score and is none of the `outputs` of its item."""
+        """Something that was `said` to have a score, and is none of the `outputs` of its item."""
         assert isinstance(said, Mapping), "as it was read"
         return next((each for each in said if each not in outputs), None)
 

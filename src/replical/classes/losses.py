@@ -123,7 +123,13 @@ class Losses:
         return f"Losses instead of errors, 1 is the costliest error: {wrong}{price}."
 
     def row(self, label: int) -> Costs:
-        """What each prediction costs at the `label` of this code."""
+        """What each prediction costs at the `label` of this code.
+
+        Raises
+        ------
+        BadLabel
+            If it is the one that candidates say to abstain.
+        """
         if label >= self.labels:
             raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
         costs: Costs = self.table[label]

@@ -50,7 +50,10 @@ def own_kind(name: str, source: str, unit: int) -> Kind:
     if entry is None:
         raise BadProtocol(f"the loss {name!r} is no loss of replical: install the package that has it, as {GROUP} says")
     if (found := _hash(entry)) != source:
-        raise BadProtocol(f"the loss {name!r} that is installed has the source {found}, and the protocol says {source}")
+        raise BadProtocol(
+            f"the loss {name!r} that is installed has the source {found}, and the protocol says {source}: "
+            "install that one"
+        )
     try:
         function = entry.load()
     except Exception as error:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass, Label
 from replical.classes.grading import Gold
 from replical.classes.losses import Losses
+from replical.core.text import is_seen
 from replical.errors import BadProtocol
 
 Columns = Mapping[str, NDArray[Any]]
@@ -106,6 +107,10 @@ class Section:
         if len(set(value)) < len(value):
             twice = next(each for each in value if value.count(each) > 1)
             raise BadProtocol(f"features names {twice!r} twice")
+        if hidden := [each for each in value if not is_seen(each)]:
+            raise BadProtocol(
+                f"a feature's name is one line of letters that are seen, got {hidden[0]!r:.80}: rename it"
+            )
         return tuple(value)
 
     @property

@@ -26,6 +26,7 @@ from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core import bits, memory
 from replical.core.bits import blocks
 from replical.core.canonical import fingerprint
+from replical.core.text import is_seen
 from replical.errors import BadProtocol, BadTable
 
 Cuts = tuple[tuple[float, float], ...]  # where a band begins and ends; of a plain cut both are the same
@@ -76,6 +77,10 @@ class PredictionTable:
         class_size("the number of candidates", len(self.candidates))
         if any(not isinstance(name, str) for name in self.candidates):
             raise BadTable("candidate names must be texts")
+        if hidden := [name for name in self.candidates if not is_seen(name)]:
+            raise BadTable(
+                f"a candidate's name is one line of letters that are seen, got {hidden[0]!r:.80}: give it another"
+            )
         if len(set(self.candidates)) < len(self.candidates):
             twice = Counter(self.candidates).most_common(1)[0][0]
             raise BadTable(f"the candidate {twice!r} is named twice; every candidate needs its own name")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -96,7 +96,7 @@ def confirm_command(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
-    labelling = _Labelling(protocol=protocol, source=source)
+    labelling = sources.Labelling(source=source, announce=partial(_announce, protocol=protocol))
     with Journal(journal) as lab_journal:
         done = run(
             protocol,
@@ -109,7 +109,7 @@ def confirm_command(
             out=out,
             envelope=envelope,
         )
-        proof, before = None if done.open else done.result.proof, labelling.before
+        proof = None if done.open else done.result.proof
         h = {"index": protocol.hypothesis, "description": protocol.recipe.describe(protocol.hypothesis)}
         payload: dict[str, Any] = {"schema": "replical.confirm/1", "hypothesis": h, **protocol.parts}
         payload |= {"protocol_fingerprint": protocol.fingerprint, "labels": done.session.counts}
@@ -127,30 +127,15 @@ def confirm_command(
             for sentence in _outcome_words(done.session, proof):
                 prose.say(sentence)
             prose.say(f"Written: {out} (confirmation), {lab_journal.where} (journal).")
-        if before not in (None, "undecided", proof.outcome):
-            notes.say(f"The outcome has changed: it was {before}.")
+        if labelling.before and labelling.before[0] not in ("undecided", proof.outcome):
+            notes.say(f"The outcome has changed: it was {labelling.before[0]}.")
     return CODES[proof.outcome]
-
-
-@dataclass(kw_only=True)
-class _Labelling:
-    """Whoever labels, once the person who confirms was told what to expect."""
-
-    protocol: Confirming
-    source: sources.Source
-    batch: Path | None = None  # that waits to be filled in
-    before: int | str | None = None  # what the journal had ended with
-
-    def answer_open(self, session: Session) -> None:
-        """Announce what begins, then ask."""
-        if session.fresh:
-            _announce(session, self.protocol)
-        self.before = next(reversed(session.ledger.results), None)
-        self.batch = self.source.answer(session)
 
 
 def _announce(session: Session, protocol: Confirming) -> None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
+    if not session.fresh:
+        return
     plan, h = protocol.plan, protocol.hypothesis
     name, margin, verb = protocol.recipe.describe(h), plan.margin, "err" if plan.losses is None else "lose"
     question = f"does {name} (hypothesis {h}) {verb} at most {float(margin):g} more than the best of"

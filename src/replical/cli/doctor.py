@@ -79,12 +79,8 @@ def _cards() -> list[str]:
 
 
 def _kernels() -> str:
-    if backend.in_use() == backend.TORCH:
-        return f"Kernels: PyTorch on {device.name()}, as {backend.VARIABLE} says; results are the same without."
     if backend.in_use() == backend.NUMBA:
         return "Kernels: numba, once there is enough work to pay for loading it."
-    if backend.choice() == backend.NUMPY:
-        return f"Kernels: NumPy, as {backend.VARIABLE} says; results are the same on numba."
     return (
         f"Kernels: NumPy; numba would be faster, with the same results, but {backend.trouble()}: "
         'pip install "replical[fast]".'

@@ -7,17 +7,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from replical.cli.output import answer, prose, reading
+from replical.cli.inputs import pool_of
+from replical.cli.output import answer, prose
 from replical.core.text import amount, at_most, count, percent, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
-from replical.lab.tables import read_pool
 from replical.learners.bills import Bill
 from replical.learners.catalogue import find
-from replical.learners.outcomes import Span
 from replical.learners.plan import Cost, Setting
 from replical.learners.proof import family_of
+from replical.learners.result import Span
 from replical.pools.pool import Pool
 from replical.worlds.forecast import Prediction, forecast
 
@@ -133,8 +133,7 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
     plan, family = protocol.plan, family_of(protocol.record)
     remarks = [*family.remarks(protocol)]
     if pool is not None:
-        with reading(pool) as update:
-            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).items
+        items = pool_of(pool, protocol.recipe, id_column).items
         remarks += [f"Warning: {each}." for each in family.warnings(protocol, items)]
     said = " ".join(remarks)
     if not as_json:

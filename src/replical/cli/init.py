@@ -29,7 +29,7 @@ from replical.lab.public import PublicSample, check_features, check_ids, read_pu
 from replical.lab.schema import SCHEMA
 from replical.lab.tables import grouped_columns, read_pool
 from replical.learners.catalogue import find, standard_learner
-from replical.learners.parameters import PARAMETERS
+from replical.learners.plan import PARAMETERS
 
 # What --set takes, beside the plan and what is about a class.
 _RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "labs"))
@@ -155,6 +155,7 @@ def init_command(
             lambda: _read_table(said, out, id_column, label_column, values, candidates),
             asks=asks,
             ours=learner in (None, "handicap"),
+            alone=not of_pool,
             lists_labs=bool(lab),
             quiet=as_json,
         )
@@ -270,13 +271,14 @@ def _no_rules(given: Mapping[str, object]) -> None:
 
 
 def _read_and_ask(
-    said: Choices, read: Callable[[], _Start], *, asks: bool, ours: bool, lists_labs: bool, quiet: bool
+    said: Choices, read: Callable[[], _Start], *, asks: bool, ours: bool, alone: bool, lists_labs: bool, quiet: bool
 ) -> _Start:
     """What is read from a table; whoever can be asked is asked which, and about it."""
     if asks and said.pool is None:
         questions.ask(questions.about_the_table(), said)
     start = read()
-    grouped = grouped_columns(_table(start.table), (*(start.models or []), *said.leave_out))
+    others = (*(start.models or []), *said.leave_out)
+    grouped = grouped_columns(_table(start.table), others) if ours and alone else []
     if not quiet:
         _say_table(start, () if asks else grouped)
     if not asks or start.found is None:

@@ -14,29 +14,30 @@ import typer
 from replical.classes.base import HypothesisClass
 from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
+from replical.classes.recipe import Recipe
 from replical.classes.table import PredictionTable
+from replical.cli.output import reading
+from replical.core.files import read_whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
-from replical.lab.tables import ItemColumns
+from replical.lab.pool import LabPool
+from replical.lab.tables import ItemColumns, read_pool
 from replical.learners.catalogue import of_lists
-from replical.learners.parameters import PARAMETERS, TASK, Parameter
+from replical.learners.plan import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 
-def number(text: str) -> float:
+def number(text: str, kind: type[float] = float, what: str = "a number") -> float:
     """Parse a number, naming the text that is none."""
     try:
-        return float(text)
+        return kind(text)
     except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number.") from None
+        raise typer.BadParameter(f"{text!r} is not {what}.") from None
 
 
 def whole(text: str) -> int:
     """Parse a whole number, naming the text that is none."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+    return int(number(text, int, "a whole number"))
 
 
 CLASSES = specs()
@@ -145,6 +146,12 @@ def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Po
     return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)
 
 
+def pool_of(path: Path, recipe: Recipe, id_column: str = "id") -> LabPool:
+    """A table's items; how far the reading is."""
+    with reading(path) as update:
+        return read_pool(path, recipe, id_column=id_column, progress=update)
+
+
 def file_and_column(flag: str, text: str) -> tuple[Path, str]:
     """What a `flag` says that names a column of a file."""
     file, _, column = text.rpartition(":")
@@ -209,7 +216,7 @@ def _names(C: HypothesisClass) -> list[str]:
 
 def _read_preference(C: HypothesisClass, path: Path) -> list[int]:
     try:
-        listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        listed = [line.strip() for line in read_whole(path).decode("utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or error
         raise BadTable(f"cannot read the order of preference {path}: {why}") from error

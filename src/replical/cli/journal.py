@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 
 from replical.classes.grading import answering
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, prose
-from replical.core.text import count
+from replical.cli.output import Unwritten, answer, prose
+from replical.core.text import count, visible
 from replical.errors import BadJournal, BadLabel
 from replical.lab.columns import said_code
 from replical.lab.journal.journal import Journal, saying
@@ -51,13 +51,27 @@ def export_command(
     with Journal(journal, write=False) as lab_journal:
         export = export_labels if labels_only else Journal.export
         if out is None:
-            export(lab_journal, sys.stdout)
+            try:
+                export(lab_journal, cast(TextIO, _Seen(sys.stdout)) if sys.stdout.isatty() else sys.stdout)
+            except OSError as error:
+                raise Unwritten(error) from error
             return
         try:
             with out.open("w", newline="", encoding="utf-8") as file:
                 export(lab_journal, file)
         except OSError as error:
             raise BadJournal(f"cannot write {out}: {error.strerror or error}") from error
+
+
+class _Seen:
+    """A terminal, to which nothing is written that it would obey."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """As much as is harmless as it is, the rest spelled out."""
+        return self._stream.write(visible(text))
 
 
 def backup_command(

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from replical.cli.inputs import never_over, number, whole
-from replical.cli.output import answer, prose, reading
+from replical.cli.inputs import never_over, number, pool_of, whole
+from replical.cli.output import answer, prose
 from replical.core.text import count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, write_items
@@ -16,7 +16,6 @@ from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
 from replical.lab.release import write_release as write
 from replical.lab.signatures import new_key, read_public
-from replical.lab.tables import read_pool
 
 keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
 
@@ -132,8 +131,7 @@ def overlap_command(
     if protocol_file is None or pool is None or key is None or out is None:
         raise BadUsage("give two files of hashes, or --protocol, --pool, --key and --out to write one")
     never_over({"--out": out}, {"the protocol": protocol_file, "--pool": pool, "--key": key})
-    with reading(pool) as update:
-        lab = read_pool(pool, Protocol.read(protocol_file).recipe, id_column=id_column, progress=update)
+    lab = pool_of(pool, Protocol.read(protocol_file).recipe, id_column)
     write_items(items_file(lab, read_key(key)), out)
     if as_json:
         answer({"schema": "replical.overlap/1", "items": len(lab), "hashes": str(out)})

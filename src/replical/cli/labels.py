@@ -92,7 +92,7 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
             "no item of the public table that the protocol was made with may be in this pool, and nobody has looked: give "
             "--public TABLE"
         )
-    if protocol.recipe.group is None:
+    if protocol.recipe.group is None and protocol.population is None:
         for column in grouped_columns(pool, (id_column, *protocol.recipe.columns)):
             warn(
                 f"the column {column} looks as if it said which items belong together, and the protocol takes each for a "
@@ -111,7 +111,7 @@ class Source:
     details: Callable[[list[str]], Any]
     answers: Path | None
     batches: Path
-    page: PageOptions
+    page: PageOptions | None
 
     def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
         """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
@@ -120,14 +120,33 @@ class Source:
         elif self.ask == "terminal":
             ask_at_terminal(session, self.details, outlook)
         elif self.ask == "page":
-            serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
+            serve_page(
+                session, self.details, session.protocol.title or "Labelling", self.page or PageOptions(), outlook
+            )
         elif self.ask == "journal":
             _wait(session, outlook)
         elif self.ask == "label-studio":
-            ask_in_label_studio(session, self.details, self.page, outlook)
+            ask_in_label_studio(session, self.details, self.page or PageOptions(), outlook)
         else:
             return ask_by_file(session, self.batches, self.answers, self.details)
         return None
+
+
+@dataclass(kw_only=True)
+class Labelling:
+    """Whoever labels, once the person who runs was told what to expect by `announce`, which makes estimates if any."""
+
+    source: Source
+    announce: Callable[[Session], Outlook | None]
+    outlook: Outlook | None = None
+    batch: Path | None = None  # that waits to be filled in
+    before: Sequence[int | str | None] = ()  # what the journal had ended with
+
+    def answer_open(self, session: Session) -> None:
+        """Announce what begins, then ask."""
+        self.outlook = self.announce(session)
+        self.before = session.ledger.results[-1:]
+        self.batch = self.source.answer(session, self.outlook)
 
 
 def _answer_from_column(session: Session, source: tuple[str, dict[str, Said]], outlook: Outlook | None) -> None:
@@ -355,7 +374,8 @@ def source_of(
     """What the flags of a command say, checked before anybody is asked."""
     if options.get("ask") in ("page", "journal") or (page is not None and options.get("ask") != "label-studio"):
         _refuse_page(protocol)
-    options["page"] = PageOptions.of(page or (), live=options.get("ask") == "label-studio")
+    live = options.get("ask") == "label-studio"
+    options["page"] = None if page is None and not live else PageOptions.of(page or (), live=live)
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _label_column(labels, protocol, id_column),

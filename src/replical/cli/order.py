@@ -10,9 +10,9 @@ import typer
 
 from replical.classes.catalogue import read_file
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over, number
+from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over, number, pool_of
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
-from replical.cli.output import answer, prose, reading
+from replical.cli.output import answer, prose
 from replical.cli.page import PageOptions, PageWords, serve_page
 from replical.cli.protocol_sections import labels_section, read_models
 from replical.core.files import write_whole
@@ -26,7 +26,7 @@ from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import check_features, check_ids
 from replical.lab.schema import SCHEMA as PROTOCOL
 from replical.lab.sessions.session import Session
-from replical.lab.tables import read_labels, read_pool
+from replical.lab.tables import read_labels
 from replical.learners.handicap.order import Inquiry
 
 _DRAFT = "public order"  # the seed of what the journal calls a protocol; nothing is drawn from it
@@ -86,8 +86,7 @@ def order_command(
     recipe = recipe_of(section, about, _DRAFT)
     if by is not None and by != "vote":
         return _write(by_columns(by, recipe, descending=descending), None, table, out, as_json=as_json)
-    with reading(table) as update:
-        items = read_pool(table, recipe, progress=update)
+    items = pool_of(table, recipe)
     if by == "vote":
         return _write(OrderFile.of(vote_section(items), recipe), None, table, out, as_json=as_json)
     if labels is not None:
@@ -217,6 +216,8 @@ def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
         f"{count(len(inquiry.asked) - skipped, 'label')}{more}, of {count(len(items), 'public item')}; "
         f"{len(inquiry.in_play)} of {count(len(inquiry.C), 'model')} still in play."
     )
+    if skipped == len(inquiry.asked):
+        prose.say("Nothing was learned of the models: the order is by the vote, then by name.")
 
 
 class ReadOrder(NamedTuple):
@@ -245,8 +246,7 @@ def read_order(
     if pool is not None and table.exists() and table.samefile(pool):
         raise BadUsage(f"public items belong to no lab, and {table} is your table: give --public a table of its own")
     order.places(recipe, str(file))
-    with reading(table) as update:
-        items = read_pool(table, recipe, progress=update)
+    items = pool_of(table, recipe)
     section = order.section(recipe, items, str(file), str(table))
     if pool is not None:
         _check_apart(items, table, pool, id_column)
@@ -269,8 +269,7 @@ def ask_order(
     id_column: str,
 ) -> ReadOrder:
     """An order from a hundred labels that somebody at the terminal gives now, kept in a `journal`."""
-    with reading(table) as update:
-        items = read_pool(table, recipe, progress=update)
+    items = pool_of(table, recipe)
     _check_apart(items, table, pool, id_column)
     prose.say(
         f"Up to 100 items of {table} are asked. Every label is kept in {journal}; to go on "

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from replical.core.text import visible
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,6 +21,19 @@ if TYPE_CHECKING:
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None
 
 _PATIENCE = 2.0  # seconds without a word
+
+
+class Unwritten(Exception):
+    """The answer could not be written, because of this error."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _go_on() -> None:
+    """Raise what is being handled: rich would end the process with 1, which means no."""
+    raise  # noqa: PLE0704
 
 
 class Screen:
@@ -32,20 +47,33 @@ class Screen:
         """The console itself."""
         from rich.console import Console
 
-        return Console(stderr=self._stderr, highlight=False, width=_WIDTH)
+        console = Console(stderr=self._stderr, highlight=False, width=_WIDTH)
+        console.on_broken_pipe = _go_on  # type: ignore[method-assign]
+        return console
 
     @property
     def is_terminal(self) -> bool:
         """Does somebody watch?"""
         return self.console.is_terminal
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """An answer is written, or its loss is told; a note need not be."""
+        try:
+            yield
+        except OSError as error:
+            if not self._stderr:
+                raise Unwritten(error) from error
+
     def print(self, *what: Any, **how: Any) -> None:
         """Print `what`; `how` is explained by rich."""
-        self.console.print(*what, **how)
+        with self._writing():
+            self.console.print(*(visible(each) if isinstance(each, str) else each for each in what), **how)
 
     def say(self, sentence: str, **how: Any) -> None:
         """A sentence as it is, on one line however long; `how` is explained by rich."""
-        self.console.print(sentence, markup=False, soft_wrap=True, **how)
+        with self._writing():
+            self.console.print(visible(sentence), markup=False, soft_wrap=True, **how)
 
 
 prose = Screen()
@@ -59,7 +87,10 @@ def warn(sentence: str) -> None:
 
 def answer(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+    try:
+        sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+    except OSError as error:
+        raise Unwritten(error) from error
 
 
 def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:
@@ -67,7 +98,7 @@ def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:
     if as_json:
         answer({"schema": "replical.error/1", "error": kind, "message": message, "exit": code})
     else:
-        notes.say(f"Error: {message}", style="bold red")
+        notes.say(f"Error: {message.replace(chr(10), ' ')}", style="bold red")
     return code
 
 
@@ -76,9 +107,9 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """A progress bar on standard error; lines of text where that is not a terminal."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=notes.console, transient=True, disable=not notes.is_terminal) as bar:
-        task = bar.add_task(what, total=None)
+        task = bar.add_task(visible(what), total=None)
         quarter = [0]
 
         def update(done: int, total: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 
 from replical.cli.inputs import columns_to_show, details_from
 from replical.cli.output import notes, prose
+from replical.core.files import read_whole
 from replical.errors import BadUsage, need
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
@@ -67,19 +68,14 @@ class PageOptions:
         return cls(**found)
 
 
-# How the value of each key is read, and what it is.
-_PAGE: dict[str, tuple[Callable[[str], Any], str]] = {
-    "votes": (int, "a whole number"),
-    "host": (str, "an address"),
-    "port": (int, "a whole number"),
-    "media": (Path, "a folder"),
-    "instructions": (Path, "a file"),
-    "people": (Path, "a file"),
-    "token": ({"yes": True, "no": False}.__getitem__, "yes or no"),
-    "proxy": (str, "an address"),
-    "url": (str, "an address"),
-    "project": (int, "a whole number"),
+# How values are read, and what they are, by the types of the fields.
+_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "str": (str, "an address"),
+    "Path": (Path, "a path"),
+    "bool": ({"yes": True, "no": False}.__getitem__, "yes or no"),
 }
+_PAGE = {each.name: _KINDS[str(each.type).partition(" ")[0]] for each in fields(PageOptions)}
 _LIVE = {"votes", "url", "project"}  # what Label Studio is told
 PageWords = Annotated[
     list[str] | None,
@@ -224,7 +220,7 @@ def _check_options(options: PageOptions, *, local: bool) -> None:
 def _read_people(file: Path, votes: int) -> list[str]:
     """Names, one a line."""
     try:
-        lines = file.read_text(encoding="utf-8").splitlines()
+        lines = read_whole(file).decode().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the people {file}: {error}") from error
     names = [line.strip() for line in lines if line.strip()]
@@ -236,7 +232,7 @@ def _read_people(file: Path, votes: int) -> list[str]:
 
 def _text(instructions: Path | None) -> str:
     try:
-        return "" if instructions is None else instructions.read_text(encoding="utf-8")
+        return "" if instructions is None else read_whole(instructions).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
 

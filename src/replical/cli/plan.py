@@ -13,14 +13,13 @@ from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.grading import Scores
 from replical.cli import forecasts
-from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, whole
-from replical.cli.output import answer, progress, prose, reading
+from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, pool_of, whole
+from replical.cli.output import answer, progress, prose
 from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
-from replical.lab.tables import read_pool
 from replical.learners.bills import Bill, all_agree, bills, cheapest
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
@@ -170,8 +169,7 @@ def about_protocol(
     """What a protocol says, and what it leaves open; a file's `name` stands in for its title."""
     items: Pool | None = None
     if pool is not None:
-        with reading(pool) as update:
-            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
+        items = pool_of(pool, protocol.recipe, id_column).pool(SIMULATED)
     setting = protocol.setting(theta=theta, nu=nu)
     noisy = protocol.record.infers and protocol.parameter("nu") is None
     return Question(

@@ -16,7 +16,7 @@ from replical.classes.catalogue import KINDS, numbers
 from replical.classes.comparisons import KINDS as KINDS_OF_LOSS
 from replical.classes.grading import SCALES
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import file_and_column, number, read_numbers
+from replical.cli.inputs import file_and_column, number, pool_of, read_numbers
 from replical.cli.output import notes, reading
 from replical.core.exact import fraction
 from replical.core.files import decode, read_bytes, read_csv
@@ -27,48 +27,44 @@ from replical.lab.public import cover_section
 from replical.lab.schema import CUT_KINDS as CUT
 from replical.lab.schema import quantile_section
 from replical.lab.signatures import read_public as read_key
-from replical.lab.tables import read_pool
 from replical.lattice.linear import step_for
 from replical.learners.catalogue import LEARNERS, find
-from replical.learners.parameters import Parameter
+from replical.learners.plan import Parameter
 from replical.pools.groups import WEIGHTS
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
-# What --set takes of a loss.
-LOSS_KEYS: Mapping[str, Parameter] = {
-    "loss": Parameter(
-        name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
-    ),
-    "scores": Parameter(name="scores", kind="word", words=tuple(SCALES), help="people score outputs, on this scale"),
-    "clip": Parameter(
-        name="clip", kind="number", high=float("inf"), help="loss absolute or squared: so far off costs 1"
-    ),
-    "grid": Parameter(name="grid", kind="count", help="losses are whole parts of 1/grid (1000)"),
-}
-# What --set takes of a class.
-POOL_KEYS: Mapping[str, Parameter] = {
-    "group": Parameter(name="group", kind="word", help="the column that says which items belong together"),
-    "group_size": Parameter(name="group_size", kind="count", help="the most items a group of any lab has"),
-    "population": Parameter(
-        name="population",
-        kind="word",
-        words=("table",),
-        help="the promise is about the rows of --pool, which all labs have",
-    ),
-    "group_weights": Parameter(name="group_weights", kind="word", words=WEIGHTS, help="who counts alike (item)"),
-}
-CLASS_KEYS: Mapping[str, Parameter] = {
-    "bins": Parameter(name="bins", kind="count", help="with --cuts FILE:COLUMN: cuts a column (100)"),
-    "step": Parameter(
-        name="step",
-        kind="number",
-        high=float("inf"),
-        help="class linear: edge of the lattice's cells; else from epsilon",
-    ),
-    "intercept": Parameter(
-        name="intercept", kind="number", high=float("inf"), help="class linear: a public constant (1); 0 for none"
-    ),
-}
+_ANY = float("inf")
+# What --set takes of a loss, a pool and a class.
+LOSS_KEYS, POOL_KEYS, CLASS_KEYS = (
+    {record.name: record for record in records}
+    for records in (
+        (
+            Parameter(
+                name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
+            ),
+            Parameter(name="scores", kind="word", words=tuple(SCALES), help="people score outputs, on this scale"),
+            Parameter(name="clip", kind="number", high=_ANY, help="loss absolute or squared: so far off costs 1"),
+            Parameter(name="grid", kind="count", help="losses are whole parts of 1/grid (1000)"),
+        ),
+        (
+            Parameter(name="group", kind="word", help="the column that says which items belong together"),
+            Parameter(name="group_size", kind="count", help="the most items a group of any lab has"),
+            Parameter(
+                name="population", kind="word", words=("table",), help="all labs have --pool, and it is all there is"
+            ),
+            Parameter(name="group_weights", kind="word", words=WEIGHTS, help="who counts alike (item)"),
+        ),
+        (
+            Parameter(name="bins", kind="count", help="with --cuts FILE:COLUMN: cuts a column (100)"),
+            Parameter(
+                name="step", kind="number", high=_ANY, help="class linear: edge of a lattice's cell; else by epsilon"
+            ),
+            Parameter(
+                name="intercept", kind="number", high=_ANY, help="class linear: a public constant (1); 0 for none"
+            ),
+        ),
+    )
+)
 _USUAL_BINS = 100  # cuts a public column
 _HEADER = 2**20  # characters in which the names of a table's columns are looked for
 _QUOTED = re.compile('"(?:[^"]|"")*"')
@@ -407,6 +403,5 @@ def handicap_section(source: str, class_recipe: Recipe, seed: str, epsilon: floa
         raise BadProtocol(f"--handicap reads {file}, and there is no such file")
     if kind == "values":
         return {"from": "values", "values": read_numbers(class_recipe.C, Path(file), "handicap")}
-    with reading(Path(file)) as update:
-        items = read_pool(Path(file), class_recipe, progress=update)
+    items = pool_of(Path(file), class_recipe)
     return cover_section(items, SharedRandomness(seed), float(_COVERED * fraction(epsilon)))

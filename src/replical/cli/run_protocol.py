@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -124,7 +125,7 @@ def run_command(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page_words,
     )  # fmt: skip
-    labelling = _Labelling(source=source, truths=truths, verbose=verbose)
+    labelling = sources.Labelling(source=source, announce=partial(_begin, truths=truths, verbose=verbose))
     with Journal(journal) as lab_journal:
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
@@ -140,8 +141,8 @@ def run_command(
             return _write_vote(session, out, approve=approve, as_json=as_json)
         written = _write_files(session, done.certificate, out, html)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
-        if labelling.earlier and labelling.earlier[0] != session.result.hypothesis:
-            notes.say(f"The answer has changed: it was hypothesis {labelling.earlier[0]}.")
+        if labelling.before and labelling.before[0] != session.result.hypothesis:
+            notes.say(f"The answer has changed: it was hypothesis {labelling.before[0]}.")
     return 0
 
 
@@ -184,24 +185,10 @@ class Registration:
         prose.say(f"No label was asked. Publish the file; run without --register once it is public{then}.")
 
 
-@dataclass(kw_only=True)
-class _Labelling:
-    """Whoever labels, once the person who runs was told what to expect."""
-
-    source: sources.Source
-    truths: int
-    verbose: bool
-    outlook: Outlook | None = None
-    batch: Path | None = None  # that waits to be filled in
-    earlier: Sequence[int | str | None] = ()  # what the journal had ended with
-
-    def answer_open(self, session: Session) -> None:
-        """Announce a run that begins, then ask."""
-        forecast = _announce(session, self.truths, verbose=self.verbose) if session.fresh else None
-        if self.truths:
-            self.outlook = Outlook(session, _tell, expected=forecast)
-        self.earlier = session.ledger.results[-1:]
-        self.batch = self.source.answer(session, self.outlook)
+def _begin(session: Session, truths: int, *, verbose: bool) -> Outlook | None:
+    """Announce a run that begins; what estimates the labels that are left."""
+    forecast = _announce(session, truths, verbose=verbose) if session.fresh else None
+    return Outlook(session, _tell, expected=forecast) if truths else None
 
 
 def _check_private(*, private: bool, approve: bool, shows: bool) -> None:

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from replical.classes.grading import loss_of
-from replical.cli.inputs import never_over, whole
-from replical.cli.output import answer, notes, prose, reading
+from replical.cli.inputs import never_over, pool_of, whole
+from replical.cli.output import answer, notes, prose
 from replical.core.files import write_whole
 from replical.core.text import at_most, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
@@ -37,7 +37,6 @@ from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.registration import check_against, mismatches, other_beacons
 from replical.lab.registration import read as read_registration
-from replical.lab.tables import read_pool
 
 RegistrationFile = Annotated[
     Path | None, typer.Option("--registration", help="what the lab published before its first label: is it this run?")
@@ -123,9 +122,7 @@ def verify_command(
 
 def _read_lab(certificate: Mapping[str, Any], pool: Path, id_column: str) -> LabPool:
     """A lab's items, as the protocol of its certificate sees them."""
-    with reading(pool) as update:
-        recipe = Protocol.of(certificate["body"]["protocol"]).recipe
-        return read_pool(pool, recipe, id_column=id_column, progress=update)
+    return pool_of(pool, Protocol.of(certificate["body"]["protocol"]).recipe, id_column)
 
 
 def _own_loss(content: Mapping[str, Any]) -> str | None:

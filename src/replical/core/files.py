@@ -14,6 +14,7 @@ import json
 import os
 import re
 import secrets
+import stat
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -84,10 +85,25 @@ def _write(path: Path, write: Callable[[Path], object] | str) -> None:
         write(path)
 
 
+def check_regular(path: Path | str) -> int:
+    """The size of a file; an OSError if it is a pipe, a device or a folder, which might never end, or never begin."""
+    found = os.stat(path)
+    if not stat.S_ISREG(found.st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+    return found.st_size
+
+
+def read_whole(path: Path) -> bytes:
+    """The content of a regular file of bounded size, or an OSError."""
+    if check_regular(path) > BYTES and not trusts_sizes():
+        raise OSError(errno.EFBIG, f"it has more than the {amount(BYTES)} that are read at once: {REMEDY}")
+    return path.read_bytes()
+
+
 def read_bytes(path: Path, *, what: str, refuse: Refuse) -> bytes:
     """The content of a file."""
     try:
-        return path.read_bytes()
+        return read_whole(path)
     except (OSError, ValueError) as error:  # a ValueError: no file can have such a name
         reason = error.strerror if isinstance(error, OSError) else None
         raise refuse(f"cannot read {what} {path}: {reason or error}") from error
@@ -153,7 +169,7 @@ def read_csv(text: str, path: Path, *, what: str, refuse: Refuse, separator: str
 def read_toml(path: Path, *, what: str, refuse: Refuse) -> dict[str, Any]:
     """The content of a TOML file; `what` it is and how it is refused if it cannot be read."""
     try:
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return tomllib.loads(read_whole(path).decode("utf-8-sig"))
     except OSError as error:
         raise refuse(f"cannot read {what} {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
@@ -194,7 +210,7 @@ def toml_lines(section: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def trusting_sizes(trust: bool = True) -> Iterator[None]:
-    """Believe what files say about their sizes, as far as memory goes.
+    """Inside this context, believe what files say about their sizes, as far as memory goes.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ class PrivateRandomness:
 
     @classmethod
     def simulated(cls, *name: str | int) -> PrivateRandomness:
-        """A lab of a simulation, reproducible from its `name`: everybody knows it, so it is for audits only."""
+        """A simulated lab, reproducible from its `name`. Everybody can know it, so it is for audits only."""
         plain = [unicodedata.normalize("NFC", part) if isinstance(part, str) else part for part in name]
         return cls(hashlib.blake2b(_utf8(canonical(plain)), digest_size=32, person=b"simulated").digest())
 

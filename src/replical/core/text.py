@@ -1,4 +1,6 @@
-"""Numbers in sentences: one label and two labels, shares that are small but not nothing. And the style of every page.
+"""Numbers in sentences: one label and two labels, shares that are small but not nothing; and the style of every page.
+
+Texts of others are made harmless here, for a terminal (`visible`) and for spreadsheets (`escape_formula`).
 
 Pages that people label at, read or print share their colours, fonts and frames: the sheets in ``assets``.
 """
@@ -7,8 +9,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
+from itertools import pairwise
 
 from replical.core.exact import Real, fraction, round_down, round_up, round_up_to
 
@@ -96,6 +101,67 @@ def two_figures(value: float) -> int:
     (350, 7)
     """
     return int(float(f"{value:.2g}"))
+
+
+JOINERS = "\u200c\u200d"  # Persian and Hindi are written with them, and they neither move nor hide anything
+
+
+def visible(text: str) -> str:
+    r"""A text that somebody else may have written, for a terminal: what would move, hide or colour others is spelled out.
+
+    These are control characters (escapes begin with one), marks of direction, and letters of no width.
+
+    >>> print(visible("red\x1b[31m, \u202eback, yes\u200b"))
+    red\x1b[31m, \u202eback, yes\u200b
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if _harmless(each) else each.encode("unicode_escape").decode() for each in text)
+
+
+def _harmless(letter: str) -> bool:
+    return letter.isprintable() or letter in "\n\t" or letter in JOINERS or unicodedata.category(letter) == "Zs"
+
+
+def is_seen(name: str) -> bool:
+    r"""Is this one line of letters that are all seen, as names are? Joiners may stand in scripts without capitals.
+
+    >>> is_seen("St. Mary"), is_seen("a\u202eb"), is_seen("a\nb"), is_seen("a\u200cb"), is_seen("ن\u200cه")
+    (True, False, False, False, True)
+    """
+    joined = (
+        before.isalpha() and before.lower() == before.upper() for before, each in pairwise(name) if each in JOINERS
+    )
+    plain = name.isprintable() or (visible(name) == name and not set(name) & set("\n\t"))
+    return plain and name[:1] not in (*JOINERS,) and all(joined)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
+_NUMBER = re.compile(r"[-+]?[0-9]+([.,][0-9]+)?")
+
+
+def escape_formula(text: str) -> str:
+    """A cell of a CSV file, with an apostrophe before it where a spreadsheet would run it.
+
+    >>> escape_formula("=1+2"), escape_formula("yes")
+    ("'=1+2", 'yes')
+    """
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA) else text
+
+
+def unescape_formula(text: str) -> str:
+    """Without the apostrophe that made it harmless."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(_FORMULA) else text
+
+
+def exported(cells: Iterable[object]) -> list[str]:
+    """A row of an export, None as nothing; numbers stay as they are, whatever their sign.
+
+    >>> exported([1, None, "=1+2", "-1"])
+    ['1', '', "'=1+2", '-1']
+    """
+    texts = ("" if each is None else str(each) for each in cells)
+    return [text if _NUMBER.fullmatch(text) else escape_formula(text) for text in texts]
 
 
 def stylesheet(*sheets: str) -> str:

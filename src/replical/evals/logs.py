@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from replical.core.files import check_regular
 from replical.errors import BadTable, BadUsage
 
 Form = Literal["plain", "text", "number"]
@@ -329,6 +330,7 @@ def _entries(path: Path, name: str | None, metric: str | None) -> Iterator[tuple
     reader: Callable[[bytes], Entry] | None = None
     done = 0
     try:
+        check_regular(path)
         with path.open("rb") as lines:
             for number, line in enumerate(iter(lambda: lines.readline(_LONGEST + 1), b""), 1):
                 where = f"{path}, line {number}"
@@ -492,6 +494,7 @@ def _score(value: Any) -> float | None:
 def _of_csv(path: Path, name: str | None) -> Iterator[tuple[int, int, Entry]]:
     done, where = 0, str(path)
     try:
+        check_regular(path)
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
             names: Sequence[str] = reader.fieldnames or ()

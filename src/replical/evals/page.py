@@ -62,7 +62,8 @@ def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> l
 def picture(found: Board, *, alone: bool = False) -> str:
     """A bar a model, from the first down: where its distance from the best lies; to be put on a page, or a file `alone`."""
     shown = found.order[:_DRAWN].tolist()
-    names = [name if len(name) <= _NAME else f"{name[:14]}..{name[-14:]}" for name in found.models]
+    whole = ["".join(each if each.isprintable() else " " for each in name) for name in found.models]
+    names = [name if len(name) <= _NAME else f"{name[:14]}..{name[-14:]}" for name in whole]
     left = 20 + _CHARACTER * max(len(_AXIS), *(len(names[h]) for h in shown))
     widest = max(float(found.high[shown].max()), 1e-6)
     alive, height = set(found.survivors.tolist()), _TOP + _ROW * len(shown) + 8
@@ -81,7 +82,7 @@ def picture(found: Board, *, alone: bool = False) -> str:
         y, kind = _TOP + _ROW * place + 6, ' class="best"' if h in alive else ""
         low, high, here = float(found.low[h]), float(found.high[h]), float(found.losses[h]) - best
         parts.append(
-            f"<g{kind}><title>{escape(found.models[h])}: {low:.4f} to {high:.4f}</title>"
+            f"<g{kind}><title>{escape(whole[h])}: {low:.4f} to {high:.4f}</title>"
             f'<text x="{left - 12}" y="{y + 4}" text-anchor="end">{escape(names[h])}</text>'
             f'<line class="bar" x1="{x(low)}" y1="{y}" x2="{x(high)}" y2="{y}"/>'
             f'<circle class="dot" cx="{x(min(max(here, low), high))}" cy="{y}" r="4"/></g>'

@@ -15,6 +15,8 @@ from replical.errors import BadTable, BadUsage
 from replical.evals.board import Floats
 from replical.lab.columns import ColumnBlock, names_of, open_table
 
+Losses = NDArray[Any]  # of 0 and 1, or scores; a byte each, where they are errors
+
 
 def write(columns: dict[str, list[Any]], out: Path) -> None:
     """Columns as a file, Parquet or CSV."""
@@ -34,7 +36,7 @@ def read_losses(
     models: Sequence[str] | None,
     without: Sequence[str],
     progress: Callable[[int, int], None],
-) -> tuple[list[str], Floats]:
+) -> tuple[list[str], Losses]:
     """The models of a table, and their losses: wrong or right by the column `labels`, or how far `scores` are from the best.
 
     Raises
@@ -48,7 +50,7 @@ def read_losses(
     if scores is None and labels not in names:
         raise BadUsage(f"{path} has no column {labels!r}: name the right answers with --labels, or give --scores 0:1")
     columns = wanted if scores else [*wanted, labels]
-    parts: list[Floats] = []
+    parts: list[Losses] = []
     with open_table(path, columns, texts=columns) as table:
         for block in table.blocks(columns, together=True):
             progress(block.start + block.rows, table.rows or block.start + block.rows)
@@ -86,11 +88,11 @@ def _find(rows: Sequence[bool] | NDArray[np.bool_], block: ColumnBlock, path: Pa
     return row, f"{path}, row {block.start + row + 1}"
 
 
-def _wrong(block: ColumnBlock, name: str, labels: str) -> Floats:
+def _wrong(block: ColumnBlock, name: str, labels: str) -> NDArray[np.bool_]:
     from pyarrow import compute
 
     said, right = (block.columns[each].cast("string") for each in (name, labels))
-    wrong: Floats = compute.not_equal(said, right).to_numpy(zero_copy_only=False).astype(np.float32)
+    wrong: NDArray[np.bool_] = compute.not_equal(said, right).to_numpy(zero_copy_only=False)
     return wrong
 
 

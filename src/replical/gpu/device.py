@@ -43,10 +43,6 @@ def use(wanted: str | None) -> None:
     if found is None:
         return
     if found != backend.CPU:
-        if backend.choice() in (backend.NUMPY, backend.NUMBA):
-            raise BadUsage(
-                f"{backend.VARIABLE}={backend.choice()} keeps all work on the processor: unset it, or leave --device out"
-            )
         check(found)
     os.environ[backend.DEVICE] = found
 

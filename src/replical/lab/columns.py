@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Label
 from replical.classes.grading import Answering, Gold, Said
-from replical.core.files import check_claims
+from replical.core.files import check_claims, check_regular
 from replical.errors import BadLabel, BadTable, ReplicalError, need, remedy
 from replical.lab.plain_csv import PlainColumn, read_blocks, read_names
 
@@ -150,6 +150,7 @@ def _table(source: Any, name: str, texts: Sequence[str], categories: Sequence[st
     if path.suffix not in _SUFFIXES:
         raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}{remedy(path.suffix)}")
     try:
+        check_regular(path)
         if path.suffix == ".csv" and find_spec("pyarrow") is None:
             return _PlainCsv(path, numbers)
         pa = need("pyarrow", _WHY, ", or save the table as CSV")
@@ -164,7 +165,7 @@ def _table(source: Any, name: str, texts: Sequence[str], categories: Sequence[st
 def _reason(source: Any, error: Exception) -> str:
     """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
     what, first = f"cannot read the table {source}", next(iter(str(error).splitlines()), type(error).__name__)
-    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
+    if isinstance(source, str | Path) and Path(source).suffix == ".csv" and Path(source).is_file():
         with suppress(OSError), open(source, "rb") as file:
             if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
                 return f"{what}: it is UTF-16 text; {_RESAVE}"
@@ -221,7 +222,7 @@ class _Parquet(Table):
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         for some in _column_groups(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
-            for batch in self._file.iter_batches(_ROWS, columns=some):
+            for batch in self._file.iter_batches(min(_ROWS, max(1, _CELLS // len(some))), columns=some):
                 yield _block(start, batch, some, self._name)
                 start += batch.num_rows
 

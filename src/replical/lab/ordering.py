@@ -27,8 +27,8 @@ from replical.classes.recipe import Recipe
 from replical.core.files import decode, read_bytes
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.pool import LabPool
-from replical.lab.preference import SKIPPED, check_answers, check_transcript
 from replical.lab.protocol import Protocol
+from replical.lab.schema import SKIPPED, check_answers, check_transcript
 from replical.learners.catalogue import Record
 from replical.learners.handicap.order import ORDER, Inquiry, PublicOrder, against_the_vote, by_numbers, walk
 from replical.learners.plan import Plan
@@ -36,12 +36,6 @@ from replical.learners.plan import Plan
 SCHEMA = "replical.order/1"
 _KEYS = ("schema", "made", "order", "asked", "answers")
 _SAME = "give the table that it was made from, with the same labels and losses"
-
-
-def inquiry_of(items: LabPool) -> Inquiry:
-    """An inquiry about public items that has not begun."""
-    recipe = items.recipe
-    return Inquiry(C=recipe.C, items=items.items, walk=walk(items.ids), losses=_costs(recipe))
 
 
 def _costs(recipe: Recipe) -> Losses | None:
@@ -55,16 +49,12 @@ def _costs(recipe: Recipe) -> Losses | None:
 
 def asked_of(items: LabPool, known: Mapping[str, Any], name: str) -> Inquiry:
     """The inquiry in which every item that was asked has its label `known`, by id; None where nobody could say."""
-    inquiry = inquiry_of(items)
-    course = inquiry.run()
-    try:
-        item = next(course)
-        while True:
-            if (found := items.ids[item]) not in known:
-                raise BadTable(f"{name} has no label for the item {found!r}, which is asked")
-            item = course.send(known[found])
-    except StopIteration:
-        return inquiry
+    inquiry = Inquiry(C=items.recipe.C, items=items.items, walk=walk(items.ids), losses=_costs(items.recipe))
+    for item in inquiry.rows():
+        if (found := items.ids[item]) not in known:
+            raise BadTable(f"{name} has no label for the item {found!r}, which is asked")
+        inquiry.hear(item, known[found])
+    return inquiry
 
 
 def active_section(items: LabPool, inquiry: Inquiry) -> dict[str, Any]:

@@ -24,8 +24,17 @@ from replical.core.files import read_toml, toml_lines
 from replical.core.memory import remembered
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadProtocol
-from replical.lab.preference import PUBLIC, TRANSCRIPT, check_answers, check_public, handicaps_of, prior_section
-from replical.lab.schema import PLAIN, SECTIONS, check_shape
+from replical.lab.schema import (
+    PLAIN,
+    PUBLIC,
+    SECTIONS,
+    TRANSCRIPT,
+    check_answers,
+    check_public,
+    check_shape,
+    handicaps_of,
+    prior_section,
+)
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.handicap.confirm import CONFIRM, Confirm, ConfirmPlan, confirm_plan

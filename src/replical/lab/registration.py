@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 from replical.learners.proof import same
 
+File = Mapping[str, Any]  # what it says
 PARTS = (*binding.BODY, "digest", "provenance")
 REGISTERED = "registered: "  # how the checks are named
 
@@ -109,20 +111,16 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
     checks, body = Checks(), certificate["body"]
     protocol = protocol_of(body)
     check_file(checks, registration, protocol)
-    checks(
-        f"{REGISTERED}the protocol",
-        lambda: _check_same(registration, "protocol_fingerprint", body["protocol_fingerprint"]),
-    )
     items, refers = _registered(body, registration["pool_fingerprint"])
-    checks(f"{REGISTERED}the items", lambda: _check_same(registration, "pool_fingerprint", items))
-    checks(
-        f"{REGISTERED}the private seed",
-        lambda: _check_same(registration, "private_commitment", body["private_commitment"]),
-    )
-    asked = binding.question_digest(protocol)
-    checks(f"{REGISTERED}what is asked", lambda: _check_same(registration, "confirms", asked))
-    checks(f"{REGISTERED}the lab", lambda: _check_same(registration, "lab", body.get("lab")))
-    checks(f"{REGISTERED}the certificate refers to it", lambda: _check_same(registration, "digest", refers))
+    for name, key, certified in (
+        ("the protocol", "protocol_fingerprint", body["protocol_fingerprint"]),
+        ("the items", "pool_fingerprint", items),
+        ("the private seed", "private_commitment", body["private_commitment"]),
+        ("what is asked", "confirms", binding.question_digest(protocol)),
+        ("the lab", "lab", body.get("lab")),
+        ("the certificate refers to it", "digest", refers),
+    ):
+        checks(f"{REGISTERED}{name}", partial(_check_same, registration, key, certified))
     checks(f"{REGISTERED}before the certificate was made", lambda: _check_dates(registration, certificate))
     why = "its date is what the lab's clock said: when it was published is known to those who received it"
     return (*checks.done, not_checkable(PUBLISHED, why=why))
@@ -161,7 +159,7 @@ def _check_dates(registration: Mapping[str, Any], certificate: Mapping[str, Any]
     return None if first <= then else f"it is dated {first.isoformat()}, the certificate {then.isoformat()}"
 
 
-def mismatches(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def mismatches(certificates: Sequence[File], registrations: Mapping[str, File]) -> list[str]:
     """What does not fit between the `certificates` of one protocol and the `registrations`, by file, of its labs.
 
     Every certificate needs its registration; every registration its certificate, or a run was thrown away or is not shown;
@@ -174,9 +172,7 @@ def mismatches(certificates: Sequence[Mapping[str, Any]], registrations: Mapping
     ]
 
 
-def _damaged_files(
-    certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
+def _damaged_files(certificates: Sequence[File], registrations: Mapping[str, File]) -> Iterator[str]:
     protocols = {each["body"]["protocol_fingerprint"]: each["body"]["protocol"] for each in certificates}
     for file, registration in registrations.items():
         if registration["protocol_fingerprint"] not in protocols:
@@ -189,9 +185,7 @@ def _damaged_files(
                 yield f"{file} is not valid ({check.name.removeprefix(REGISTERED)}: {check.detail})"
 
 
-def _missing_registrations(
-    certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
+def _missing_registrations(certificates: Sequence[File], registrations: Mapping[str, File]) -> Iterator[str]:
     """Certificates without their registration, and what their labs registered in its place."""
     for number, certificate in enumerate(certificates, 1):
         body, who = certificate["body"], _who(number, certificate)
@@ -211,9 +205,7 @@ def _missing_registrations(
                     yield f"{who}, {check.name}: {check.detail}"
 
 
-def _missing_certificates(
-    certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
-) -> Iterator[str]:
+def _missing_certificates(certificates: Sequence[File], registrations: Mapping[str, File]) -> Iterator[str]:
     """Runs that were registered and are not here, and labs that registered twice."""
     runs: dict[str, str] = {}  # of which certificate each registration is
     for each in certificates:

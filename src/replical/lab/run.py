@@ -104,7 +104,7 @@ def run(
     journal
         A `Journal`, its file, or the URL of a database: what keeps every label.
     id_column
-        The column of the table with the ids.
+        The column with the ids of the items.
     public
         The public table of the protocol's order, to see that none of its items is in the pool.
     lab
@@ -121,7 +121,7 @@ def run(
     measure
         Labels to ask for after the answer, to measure how often it errs.
     annotator
-        Who labels, if nothing else is said.
+        Who labels, unless a call names somebody.
     out
         A file for the certificate.
     envelope
@@ -129,9 +129,9 @@ def run(
     private
         Make no certificate: the lab sends a vote, `replical.lab.release.vote_of` of the session, for a private release.
     note
-        Is told, in a sentence, what a person who runs may want to know.
+        Called with sentences for whoever runs it.
     progress
-        Is given the session after each label of a function and each batch of a mapping.
+        Called with the session after each label of a function and each batch of a mapping.
 
     Returns
     -------
@@ -168,9 +168,8 @@ def run(
     >>> ended.open, ended.certificate["body"]["labels"]["asked"] == ended.result.labels
     ([], True)
     """
-    check_envelope(envelope)
     published = _protocol(protocol)
-    check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None)
+    check_allowed(published, lab=lab, measure=measure, beacon=beacon, registers=register is not None, envelope=envelope)
     source = label_source(labels, progress)
     signer = None if key is None else read_private(Path(key))
     if isinstance(pool, LabPool) and public is not None:
@@ -229,8 +228,11 @@ def check_allowed(
     measure: int = 0,
     beacon: str | None = None,
     registers: bool = False,
+    envelope: str | None = None,
 ) -> None:
     """Refuse what the `protocol` does not allow, before anything is read or written."""
+    if envelope is not None:
+        check_envelope(envelope)
     if beacon is not None:
         value = beacon_value(beacon)
         if protocol.beacon is None:

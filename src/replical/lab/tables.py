@@ -29,7 +29,7 @@ from replical.lab.pool import LabPool, Progress, pool_fingerprint
 
 
 def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: Progress | None = None) -> LabPool:
-    """A lab's pool.
+    """Read the pool of a lab from a table.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     recipe
         The class and the columns it needs, from a protocol.
     id_column
-        The column with the lab's own names of the items.
+        The column with the ids of the items.
     progress
-        Is told, now and then, how much has been read and how much there is, where that is known beforehand.
+        Called now and then with (read, in all), where the size is known beforehand.
 
     Returns
     -------
@@ -239,8 +239,8 @@ def read_groups(source: Any, column: str, *, id_column: str = "id") -> dict[str,
 
 # What is called so often comes with several items each.
 _TOGETHER = re.compile(
-    "(article|author|case|cluster|conversation|doc|document|family|group|household|page|participant|passage|patient|person"
-    "|rater|session|speaker|subject|user|visit)s?(_?id)?"
+    "(animal|article|author|case|cluster|conversation|doc|document|donor|family|group|household|page|participant|passage"
+    "|patient|person|rater|recording|scene|session|slide|speaker|subject|thread|user|video|visit|writer)s?(_?id)?"
 )
 
 

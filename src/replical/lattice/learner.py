@@ -312,13 +312,13 @@ def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, heard: LabelRecord) ->
     theta, most = np.zeros(C.d), plan.noisy_labels(len(order))
     usable = order[(rows[order] != 0).any(axis=1)]
     first = usable[~np.isin(usable, heard.items)].tolist()
-    first = first[: max(0, min(plan.noisy_start(C.d), most) - len(heard.items))]
+    first = first[: max(0, min(5 * C.d, most) - len(heard.items))]
     if first:
         heard.add((yield _ask(np.array(first, dtype=np.int64), V)))
     while True:
         fit = fit_direction(rows[heard.items], np.array(heard.ones), float(plan["wrong"]), theta)
         theta = fit.theta
-        left = min(most - len(heard.items), plan.noisy_batch(len(heard.items)))
+        left = min(most - len(heard.items), max(1, len(heard.items) // 20))
         fresh = usable[~np.isin(usable, heard.items)]
         if left <= 0 or len(fresh) == 0:
             off = deviations(rows[heard.items], np.array(heard.ones), fit.direction, C.rotation)

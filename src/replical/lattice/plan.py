@@ -13,8 +13,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import check_between, clopper_pearson, fraction
 from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.lattice.linear import Linear
-from replical.learners.parameters import PARAMETERS
-from replical.learners.plan import Choice, Number, Plan, Task
+from replical.learners.plan import PARAMETERS, Choice, Number, Plan, Task
 from replical.pools.pool import AnyPool
 
 WRONG = 0.1  # share of wrong labels that a fit supposes where nobody says
@@ -40,14 +39,6 @@ class LatticePlan(Plan):
     def noisy(self) -> bool:
         """Are labels taken to be wrong from the start?"""
         return bool(self["noisy"])
-
-    def noisy_start(self, d: int) -> int:
-        """Labels of random items before any is asked near the plane."""
-        return 5 * d
-
-    def noisy_batch(self, heard: int) -> int:
-        """Labels between two fits."""
-        return max(1, heard // 20)
 
     def noisy_labels(self, items: int) -> int:
         """Labels in all, where labels may be wrong."""
@@ -140,7 +131,7 @@ def lattice_plan(
     wrong: Any = WRONG,
     max_labels: Any = None,
 ) -> LatticePlan:
-    """The numbers of a run that looks for a half-space.
+    """Make the plan of a run that looks for a half-space.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,10 @@ from replical.classes.base import Label
 from replical.classes.grading import Said, loss_of
 from replical.classes.losses import Losses
 from replical.core.randomness import SharedRandomness
-from replical.core.text import count
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.catalogue import LEARNERS
-from replical.learners.outcomes import Standing
 from replical.learners.plan import MASSES, STOP, Condition, Plan
-from replical.learners.result import Result, Round
+from replical.learners.result import Result, Round, Standing
 from replical.pools.pool import AnyPool, Pool
 from replical.pools.query import Answers, KnownLabels, Labels, Query
 from replical.pools.version_space import VersionSpace
@@ -61,7 +59,7 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     labels
         Who answers: `KnownLabels`, the labels of a `Population`, or anything with a method `answer`.
     shared
-        The published random string.
+        The published randomness.
 
     Returns
     -------
@@ -171,7 +169,7 @@ def _round(query: Query) -> Round:
 
 
 class AskTell:
-    """A run that waits: look at `open`, tell labels, until it is empty.
+    """A run that you drive: read `open`, `tell` its labels, and repeat until `open` is empty.
 
     Parameters
     ----------
@@ -253,11 +251,6 @@ class AskTell:
     def result(self) -> Result:
         """What the run returned; `BadLabel` is raised while labels are missing."""
         return self._course.result()
-
-    def _repr_html_(self) -> Any:
-        if self._course.query is None:
-            return self.result._repr_html_()
-        return f"<p>{count(len(self._codes), 'label')} told, {len(self.open)} open.</p>"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

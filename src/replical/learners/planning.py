@@ -19,8 +19,7 @@ from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find, load, owner
 from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.parameters import OPTIONS, PARAMETERS
-from replical.learners.plan import Condition, Plan, Task
+from replical.learners.plan import OPTIONS, PARAMETERS, Condition, Plan, Task
 from replical.pools.groups import SINGLE, Groups
 
 
@@ -52,7 +51,7 @@ def plan(
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
-    """Every size and threshold of a learner, each with its source.
+    """Make the plan of a learner: every size and threshold, each with its source.
 
     Parameters
     ----------

@@ -54,19 +54,25 @@ class Groups:
             raise BadSpec(f"every 'item' counts alike, or every 'group', got {self.weights!r:.40}")
 
     def weight(self, size: int) -> Fraction:
-        """w: how much a group of this size counts, at most 1."""
+        """w: how much a group of this `size` counts, at most 1."""
         return Fraction(size, self.largest) if self.weights == "item" else Fraction(1)
 
     def parts(self, size: int) -> int:
-        """Losses of a group of this size, added up, are in so many parts of w times their mean."""
+        """Losses of a group of this `size`, added up, are in so many parts of w times their mean."""
         return self.largest if self.weights == "item" else size
 
     def counted(self, size: int) -> int:
-        """For how many a group of this size counts where losses are added up."""
+        """How many items a group of this `size` counts for, where losses are added up."""
         return size if self.weights == "item" else 1
 
     def check(self, sizes: Indices) -> None:
-        """Refuse groups that are larger than the bound."""
+        """Refuse groups of these `sizes` that are larger than the bound.
+
+        Raises
+        ------
+        BadTable
+            If one is.
+        """
         if sizes.max() > self.largest:
             raise BadTable(
                 f"a group has {int(sizes.max())} items, and the public bound is {self.largest}: keep so many of them, "

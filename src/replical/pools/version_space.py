@@ -9,13 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
-from replical.classes.predictions.base import Predictions, gather_survivors, predictions_of
+from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace
 from replical.pools.query import Answers, Counts
-
-_LOOK = 16  # bits of a packed matrix that are moved in the time it takes to look at an item
 
 
 class VersionSpace:
@@ -49,8 +47,7 @@ class VersionSpace:
     def __init__(
         self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
     ) -> None:
-        self._held = predictions  # as the larger version space had them
-        self._looked = 0  # how often they were looked at for the disagreement of larger version spaces
+        self.predictions = predictions
         self._seen: Indices | None = None  # how far, at each undecided item
         self._weights = weights
         self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
@@ -93,14 +90,9 @@ class VersionSpace:
         return len(self.indices)
 
     @cached_property
-    def predictions(self) -> Predictions:
-        """What every hypothesis says about every item; about survivors on undecided items it is said fastest."""
-        return gather_survivors(self._held, self.indices, self._undecided, self._looked)
-
-    @cached_property
     def _disputed_mask(self) -> NDArray[np.bool_]:
         """Which undecided items are disputed."""
-        if self._seen is None or self.predictions is not self._held:
+        if self._seen is None:
             self._seen = self.predictions.blank_memory(len(self._undecided))
         return self.predictions.disagreement(self.indices, self._undecided, self._seen)
 
@@ -220,8 +212,6 @@ class VersionSpace:
         smaller.total, smaller._undecided_weight = self.total, self.disagreement_weight
         if "disagreement" in vars(self):
             smaller._undecided_mask = self.disagreement
-        seen = 0 if self.predictions is not self._held else self._looked
-        smaller._looked = seen + _LOOK * len(self._undecided)
         if self._seen is not None:
             smaller._seen = (
                 self._seen.take(self._disputed_places, axis=1) if len(self._settled_items) else self._seen.copy()

@@ -131,7 +131,8 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         proven = ""
         if self.tolerance_ is not None and self.tolerance_ < 1:
             most = at_most(self.tolerance_)
-            proven = f" Proven all the same: the first on the public rows errs at most {most} more than the best."
+            errs = "errs" if getattr(self, "losses", None) is None else "loses"
+            proven = f" Proven all the same: the first on the public rows {errs} at most {most} more than the best."
         warnings.warn(
             f"not certified: {why}, so another lab may well have another answer.{proven} What would help: {helps}.",
             UncertifiedWarning,

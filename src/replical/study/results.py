@@ -23,7 +23,7 @@ from replical.bounds.complexity import BOUNDS
 from replical.classes.catalogue import known_theta
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import find
-from replical.learners.parameters import OPTIONS
+from replical.learners.plan import OPTIONS
 from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
 from replical.worlds.audit import Audit, Columns, figures, is_vacuous
@@ -216,21 +216,6 @@ class Growth:
     points: tuple[Point, ...]
     power: Slopes
     logged: Slopes | None
-
-    @property
-    def fitted(self) -> float:
-        """The fitted exponent of `SCALES[axis]`."""
-        return self.power.fitted
-
-    @property
-    def error(self) -> float:
-        """Its standard error."""
-        return self.power.error
-
-    @property
-    def paper(self) -> float | None:
-        """The exponent of the paper's bound at the same points."""
-        return self.power.paper
 
 
 def growths(rows: Iterable[Row]) -> list[Growth]:

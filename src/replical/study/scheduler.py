@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import inf
 
 from replical.core.parallel import Workers, as_completed
 from replical.errors import WorkerLost
@@ -20,8 +19,6 @@ from replical.study.store import EMPTY, Entry, Outcome, Piece, Store, work
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
 _MOST = 50  # pairs of a piece at most; one while it is not known how long they take
 _QUIET = 10  # after telling how far it is, ten times as long nothing is told: that takes a tenth of the time at most
-# Cells whose pairs take about as long, the closest first: alike in all of these.
-_LIKENESS = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "learner"), ("learner",), ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +41,13 @@ class _OpenCell:
     entry: Entry
     handed: int  # pairs handed in or done
     early: dict[int, Outcome] = field(default_factory=dict)  # pieces that came before those in front of them
+    seconds: float = 0.0  # that so many pairs of it took
+    timed: int = 0
 
-    def next_piece(self, pairs: int) -> Piece:
-        start = self.handed
-        self.handed = min(self.cell.pairs, start + pairs)
+    def next_piece(self) -> Piece:
+        """Pairs that take about a second, as far as that is known."""
+        start, second = self.handed, round(_SECONDS * self.timed / max(self.seconds, 1e-9))
+        self.handed = min(self.cell.pairs, start + max(1, min(_MOST, second)))
         return Piece(
             cell=self.cell.id,
             experiment=self.cell.experiment,
@@ -75,7 +75,7 @@ class Sweep:
         self._left = self._load()  # cells that are not complete
         self._waiting = deque(_take_turns(self._left.values()))
         self._quiet = 0.0  # until then
-        self._spent: dict[tuple[object, ...], tuple[float, int]] = {}  # seconds and pairs of this run, by what is alike
+        self._seconds, self._pairs = 0.0, 0  # that so many pairs of this run took
 
     def _load(self) -> dict[str, Cell]:
         """Cells that are not complete; a complete one that holds more than is asked for is cut to that."""
@@ -115,18 +115,13 @@ class Sweep:
         """A piece of a cell that is open, else of one that waits."""
         for opened in self._open.values():
             if opened.handed < opened.cell.pairs:
-                return opened.next_piece(self._piece_size(opened.cell))
+                return opened.next_piece()
         if not self._waiting:
             return None
         cell = self._waiting.popleft()
         entry = self.entries[cell.id]
         self._open[cell.id] = _OpenCell(cell=cell, entry=entry, handed=entry.pairs)
         return self._next()
-
-    def _piece_size(self, cell: Cell) -> int:
-        """Pairs of a piece of this cell."""
-        seconds, pairs = self._spent.get(next(_likeness(cell)), (inf, 1))
-        return max(1, min(_MOST, round(_SECONDS * pairs / max(seconds, 1e-9))))
 
     def _receive(self, outcome: Outcome) -> None:
         """Put a piece in its place."""
@@ -135,7 +130,10 @@ class Sweep:
             return  # the cell was refused meanwhile
         opened.early[outcome.piece.start] = outcome
         if outcome.refused is None:
-            self._record_time(opened.cell, outcome)
+            opened.seconds += outcome.seconds
+            opened.timed += outcome.piece.end - outcome.piece.start
+            self._seconds += outcome.seconds
+            self._pairs += outcome.piece.end - outcome.piece.start
         while opened.entry.pairs in opened.early and opened.entry.refused is None:
             opened.entry = opened.entry.extend(opened.early.pop(opened.entry.pairs))
         if opened.entry.refused is not None or opened.entry.pairs >= opened.cell.pairs:
@@ -161,26 +159,15 @@ class Sweep:
                 cells_done=len(self._cells) - len(left),
                 pairs=done + sum(left.values()),
                 pairs_done=done,
-                seconds_left=self._estimate(left),
+                seconds_left=self._estimate(sum(left.values())),
                 now=now,
             )
         )
         self._quiet = time.monotonic() + _QUIET * (time.monotonic() - started)
 
-    def _record_time(self, cell: Cell, outcome: Outcome) -> None:
-        for alike in _likeness(cell):
-            seconds, pairs = self._spent.get(alike, (0.0, 0))
-            self._spent[alike] = (seconds + outcome.seconds, pairs + outcome.piece.end - outcome.piece.start)
-
-    def _estimate(self, left: dict[str, int]) -> float | None:
-        """Time left: each cell at the pace of the cells most like it that have run so far."""
-        if not self._spent:
-            return None
-        total = 0.0
-        for name, pairs in left.items():
-            seconds, known = next(spent for alike in _likeness(self._cells[name]) if (spent := self._spent.get(alike)))
-            total += pairs * seconds / known
-        return total / self._workers.count
+    def _estimate(self, pairs: int) -> float | None:
+        """Time left, at the pace of the pairs that have run so far."""
+        return pairs * self._seconds / self._pairs / self._workers.count if self._pairs else None
 
 
 def _take_turns(cells: Iterable[Cell]) -> list[Cell]:
@@ -191,8 +178,3 @@ def _take_turns(cells: Iterable[Cell]) -> list[Cell]:
         turns.append((counts[cell.parameters["learner"]], cell))
         counts[cell.parameters["learner"]] += 1
     return [cell for _, cell in sorted(turns, key=lambda turn: turn[0])]
-
-
-def _likeness(cell: Cell) -> Iterator[tuple[object, ...]]:
-    for names in _LIKENESS:
-        yield tuple(cell.parameters[name] for name in names)

@@ -20,7 +20,7 @@ from math import log10
 from pathlib import Path
 from typing import Any
 
-from replical.core.files import PART, write_whole
+from replical.core.files import PART, check_regular, write_whole
 from replical.errors import BadStudy, BadTable, ReplicalError, ValueOutOfRange, need
 from replical.study.spec import Cell
 from replical.worlds.audit import COLUMNS, Columns, Pair, columns, controlled_pair
@@ -190,6 +190,7 @@ class Store:
         _, parquet = arrow()
         for path in self._cells.glob("[0-9a-f]*.parquet"):
             try:
+                check_regular(path)
                 folder_seed = json.loads(parquet.read_schema(path).metadata[_META])["seed"]
             except Exception:  # of many kinds: a broken file tells nothing
                 continue
@@ -207,6 +208,7 @@ class Store:
         if not path.exists():
             return EMPTY
         try:
+            check_regular(path)
             table = parquet.read_table(path, partitioning=None, page_checksum_verification=True)
             meta = json.loads(table.schema.metadata[_META])
             rows = {name: table[name].to_pylist() for name, _ in COLUMNS}

@@ -309,7 +309,7 @@ class LabGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """The figures of an audit.
+    """What an audit found: how often labs agreed and erred, and what its controls did.
 
     What labs proved (`certified_fraction` and `rho_proven`) is None where the learner does not certify, what controls found
     where none was run, and what a part of the string does where the learner does not use it.

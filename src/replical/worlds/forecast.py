@@ -22,9 +22,9 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.base import learn
 from replical.learners.catalogue import Record, find
-from replical.learners.outcomes import SPREAD, Outcomes
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
+from replical.learners.result import SPREAD, Outcomes
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import PossibleWorld, PossibleWorlds
 

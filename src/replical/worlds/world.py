@@ -153,7 +153,7 @@ class Population:
         return Pool.in_order(self.C, self.cells, np.arange(len(self.cells), dtype=np.int64), drawn, self.predictions)
 
     def labels(self, pool: Pool | ExactPool, private: PrivateRandomness) -> PopulationLabels:
-        """Whoever answers for the items of a `pool` that this population gave; noise is drawn by `private`."""
+        """A source of labels for the items of a `pool` that this population gave; `private` draws the noise."""
         return PopulationLabels(
             self.codes(self.target)[pool.ids],
             law=None if self._law is None else self._law[pool.ids],
@@ -252,7 +252,7 @@ class PopulationLabels:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What both labs of every pair live in.
+    """What the labs of an audit draw their items and labels from.
 
     Attributes
     ----------

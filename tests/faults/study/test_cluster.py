@@ -144,20 +144,6 @@ def task(piece):
 
 
 @pytest.mark.slow
-def test_a_piece_that_ends_every_worker_is_named(sweep, tasks, tmp_path, cells_of):
-    tasks("""
-def task(piece):
-    if piece.experiment.class_spec == "thresholds:1000":
-        os._exit(9)
-    return work(piece)
-""")
-    folder = tmp_path / "deadly"
-    with cluster("local:2") as busy, pytest.raises(WorkerLost, match="ended during .* on thresholds:1000 .* is kept"):
-        sweep(BASE, folder=folder, workers=busy)
-    assert 1 <= len(cells_of(folder)) <= 2
-
-
-@pytest.mark.slow
 def test_a_scheduler_that_goes_away_is_one_sentence(dask_processes, sweep, tasks, tmp_path):
     tasks("def task(piece):\n    time.sleep(0.2)\n    return work(piece)\n")
     port = free_port()

@@ -3,12 +3,10 @@
 import json
 import os
 import random
-import resource
 import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import time
 
 import pytest
@@ -27,19 +25,6 @@ LONG = {**GRID, "class": [f"thresholds:{n}" for n in (50, 60, 70, 80, 90)]}
 def replical(*words, **options):
     command = [sys.executable, "-m", "replical", "paper", "study", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
-
-
-def test_a_full_disk_is_one_sentence(study_file, tmp_path):
-    file = study_file(stop={"pairs": 300})
-    full = replical(
-        file, "--out", tmp_path / "out", "--workers", "1", "--json",
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000)),
-    )  # fmt: skip
-    assert full.returncode == 2, full.stderr
-    assert json.loads(full.stdout)["error"] == "BadStudy"
-    assert "cannot write" in json.loads(full.stdout)["message"]
-    assert "Traceback" not in full.stderr
-    assert list((tmp_path / "out" / "cells").iterdir()) == []
 
 
 # What happens to it
@@ -67,24 +52,6 @@ def complete(folder):
     assert {name for name, pairs in found.items() if pairs} == named
     assert set(found.values()) <= {0, 200}
     return named
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1])
-def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, until, sweep, long_tables):
-    chance, out, before = random.Random(seed), tmp_path / "out", set()
-    for _ in range(3):
-        process = start("paper", "study", long_file, "--out", out, "--workers", 2)
-        until(lambda before=before: len(set(out.glob("cells/[0-9a-f]*"))) > len(before))
-        time.sleep(chance.uniform(0, 0.15))
-        os.kill(process.pid, signal.SIGKILL)
-        process.communicate()
-        assert gone(process.pid)  # its workers too
-        after = complete(out)
-        assert after > before
-        before = after
-    assert len(before) < 10, "it was too fast to be killed"
-    assert sweep(LONG_STUDY, folder=out).tables == long_tables
 
 
 @pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"], ["--workers", "1"]], ids=" ".join)
@@ -129,31 +96,6 @@ def test_a_worker_killed_from_outside_is_a_line_on_the_side(long_file, tmp_path,
     assert err.count("a worker was lost during") <= 1
     assert "Traceback" not in err
     assert sweep(LONG_STUDY, folder=out).tables == long_tables
-
-
-@pytest.mark.slow
-def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
-    """Twice the work for nothing, and the same results."""
-    out = tmp_path / "out"
-    script = f"""
-    from pathlib import Path
-    from replical.study.spec import Study
-    from replical.study.store import Store
-    from replical.study.scheduler import Sweep
-    from replical.core.parallel import local
-    with local(1) as busy:
-        kept = Sweep(Study.of({LONG_STUDY!r}).cells(), Store(Path({str(out)!r})), busy).run()
-    assert {{each.pairs for each in kept.values()}} == {{200}}
-    """
-    both = [start(python=("-c", textwrap.dedent(script))) for _ in range(2)]
-    for process in both:
-        shown, err = process.communicate(timeout=120)
-        assert (process.returncode, shown, err) == (0, "", "")
-    assert len(complete(out)) == 10
-    assert len(list(out.rglob("*.*"))) == 10
-    again = sweep(LONG_STUDY, folder=out)
-    assert again.progress[0].cells_done == 10
-    assert again.tables == long_tables
 
 
 @pytest.mark.slow

@@ -12,9 +12,8 @@ import pytest
 
 from replical import CAL, Thresholds, World, audit, plan
 from replical.core.parallel import cluster
-from replical.errors import ValueOutOfRange, WorkerLost
+from replical.errors import ValueOutOfRange
 from replical.worlds.audit import audit_groups, run_pairs
-from support.dask import answers, free_port, wait_for_workers
 
 cloudpickle = pytest.importorskip("cloudpickle")
 pytest.importorskip("distributed")
@@ -139,30 +138,3 @@ def test_without_dask_it_is_one_sentence(command, monkeypatch):
     code, out, _ = command(*AUDIT, "--class", "star:9", "--cluster", "local:2")
     assert (code, json.loads(out)["error"]) == (2, "MissingExtra")
     assert json.loads(out)["message"] == "--cluster needs Dask: install it with pip install 'replical[study]'"
-
-
-def test_workers_of_another_version_are_refused(elsewhere, command, monkeypatch):
-    monkeypatch.setattr("replical.core.parallel.version", lambda _: "9.9")
-    code, out, _ = command(*AUDIT, "--class", "star:9", "--cluster", elsewhere)
-    assert code == 2
-    assert json.loads(out)["message"].endswith(": install 9.9 there")
-
-
-@pytest.mark.slow
-def test_a_scheduler_that_goes_away_is_one_sentence(dask_processes, slow):
-    port, path = free_port(), {"PYTHONPATH": os.pathsep.join(sys.path)}
-    gone = dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, **path)
-    answers(port)
-    words = ["--nthreads", 1, "--no-nanny", "--host", "127.0.0.1"]
-    dask_processes("dask_worker", f"127.0.0.1:{port}", *words, **path)
-    wait_for_workers(f"127.0.0.1:{port}", 1)
-
-    def end(done, total):
-        if done >= 8:
-            gone.kill()
-
-    with (
-        pytest.raises(WorkerLost, match=r"^the Dask scheduler at 127\S+ is gone$"),
-        cluster(f"127.0.0.1:{port}") as busy,
-    ):
-        audit(LEARNER, slow, seed="gone", pairs=100, workers=busy, progress=end)

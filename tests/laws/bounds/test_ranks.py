@@ -107,23 +107,6 @@ def test_a_strict_order_equals_the_definition(pairs, ends, seed):
     assert (bound.local, bound.crude) == (inf, inf)
 
 
-@given(scores, ranges, st.floats(0.01, 100))
-def test_equal_weights_change_nothing(pairs, ends, weight):
-    one, two = np.array(pairs).T
-    uniform = agreement_bound(one, two, ends)
-    weighted = agreement_bound(one, two, ends, Prior.weights(Thresholds(len(pairs)), [weight] * len(pairs)))
-    for field in ("exact", "ranks", "local", "crude"):
-        assert getattr(weighted, field) == pytest.approx(getattr(uniform, field), rel=1e-9, abs=1e-12)
-
-
-@given(scores, ranges)
-def test_the_labs_may_change_places(pairs, ends):
-    one, two = np.array(pairs).T
-    there, back = agreement_bound(one, two, ends), agreement_bound(two, one, ends)
-    assert there.exact == pytest.approx(back.exact, abs=1e-12)
-    assert there.ranks == pytest.approx(back.ranks, abs=1e-12)
-
-
 @cache
 def splits(kind, own):
     """How often labs should differ, how often they do, and among how many strings; with strings of their own or one."""

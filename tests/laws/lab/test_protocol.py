@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.classes.catalogue import recipe
+from replical.core.text import is_seen
 from replical.errors import ReplicalError
 from replical.lab.protocol import Protocol
 from support.protocols import NASTY, SECTIONS
@@ -14,7 +15,7 @@ from support.protocols import NASTY, SECTIONS
 texts = st.lists(
     st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"]), max_size=4)), max_size=4
 ).map("".join)  # fmt: skip
-names = texts.filter(bool)
+names = texts.filter(bool).filter(is_seen)
 sizes = st.integers(1, 6)
 weights = st.floats(1e-3, 1e3)
 pairs = st.tuples(st.floats(-100, 100), st.floats(0.5, 100)).map(lambda ends: [ends[0], ends[0] + ends[1]])

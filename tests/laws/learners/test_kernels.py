@@ -1,13 +1,11 @@
-"""A run is the same to the bit on every back end, and whether or not survivors are moved together."""
+"""A run is the same to the bit on every back end."""
 
 import numpy as np
 import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
-from replical.classes.predictions import packed
 from replical.core.kernels import backend
 from replical.learners.planning import learner_for
-from replical.pools import version_space
 
 N, U = 130, 600
 NUMBERS = {"epsilon": 0.1, "delta": 0.1, "pool": "finite"}
@@ -45,18 +43,9 @@ def facts(learner, labels):
 
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learner, labels, monkeypatch):
+def test_a_run_is_the_same_on_all_back_ends(learner, labels):
     with backend.using("numpy"):
         expected = facts(learner, labels)
-    monkeypatch.setattr(packed, "_SMALL", 0)
-    monkeypatch.setattr(packed, "_SHRINKS", 1)
-    monkeypatch.setattr(version_space, "_LOOK", 2**20)
-    moved = []
-    together = packed.SurvivorPredictions.__init__
-    monkeypatch.setattr(packed.SurvivorPredictions, "__init__", lambda *these: (moved.append(1), together(*these))[1])
-    with backend.using("numpy"):
-        assert facts(learner, labels) == expected
-    assert moved
     others = {"numba": backend.trouble(), "torch": backend.torch_trouble()}
     for name in (name for name, why in others.items() if why is None):
         with backend.using(name):

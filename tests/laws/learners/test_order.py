@@ -34,13 +34,9 @@ def tables(draw):
 def ordered(C, X, walk, answers, losses=None):
     """The order, and what was asked for it."""
     inquiry = Inquiry(C=C, items=X, walk=walk, losses=losses)
-    course = inquiry.run()
-    try:
-        item = next(course)
-        while True:
-            item = course.send(answers[item])
-    except StopIteration:
-        return inquiry.prior.places.argsort().tolist(), [tuple(each) for each in inquiry.asked], inquiry
+    for item in inquiry.rows():
+        inquiry.hear(item, answers[item])
+    return inquiry.prior.places.argsort().tolist(), [tuple(each) for each in inquiry.asked], inquiry
 
 
 def names_of(C):
@@ -107,16 +103,14 @@ def test_asked_is_where_those_in_play_differ_and_nowhere_else(drawn):
     C, X, walk, answers = drawn
     codes = C.codes(X, np.arange(len(C)))
     inquiry = Inquiry(C=C, items=X, walk=walk)
-    course, at = inquiry.run(), 0
-    try:
-        item = next(course)
-        while True:
-            said = codes[inquiry.in_play]
-            end = walk.tolist().index(item)
-            assert len(np.unique(said[:, item])) > 1
-            assert all(len(np.unique(said[:, passed])) == 1 for passed in walk[at:end])
-            item, at = course.send(answers[item]), end + 1
-    except StopIteration:
-        assert inquiry.lost.tolist() == [
-            sum(codes[h][item] != code for item, code in inquiry.asked if code is not None) for h in range(len(C))
-        ]
+    at = 0
+    for item in inquiry.rows():
+        said = codes[inquiry.in_play]
+        end = walk.tolist().index(item)
+        assert len(np.unique(said[:, item])) > 1
+        assert all(len(np.unique(said[:, passed])) == 1 for passed in walk[at:end])
+        inquiry.hear(item, answers[item])
+        at = end + 1
+    assert inquiry.lost.tolist() == [
+        sum(codes[h][item] != code for item, code in inquiry.asked if code is not None) for h in range(len(C))
+    ]

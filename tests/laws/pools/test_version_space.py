@@ -8,11 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import PredictionTable, SharedRandomness, Thresholds, VersionSpace
-from replical.classes.predictions import packed
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.pools import version_space
 from replical.pools.query import Answers
 from support import reference
 
@@ -126,27 +124,15 @@ def test_a_structured_class_equals_its_explicit_table(n, data):
         V, W = V.keep(keep), W.keep(keep)
 
 
-@pytest.fixture(scope="module", params=["never", "always"])
-def moving(request):
-    """Survivors are moved together never, or whenever there are fewer."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(packed, "_SMALL", 0)
-        patch.setattr(packed, "_SHRINKS", 0)
-        patch.setattr(packed, "_MOST_MOVED", -1 if request.param == "never" else 2**40)
-        patch.setattr(version_space, "_LOOK", 2**20)
-        yield request.param
-
-
 @settings(max_examples=40)
 @given(spaces(), st.integers(0, 2**32))
-def test_survivors_moved_together_say_the_same(moving, space, seed):
-    """Down to one survivor, whoever was moved with whom: every question has the answer of brute force."""
+def test_survivors_say_what_brute_force_says(space, seed):
+    """Down to one survivor every question has the answer of brute force."""
     C, items, _, V, alive = space
     codes, generator = np.array(reference.all_codes(C, items)), np.random.default_rng(seed)
     labels, anyone, everything = len(C.labels), np.arange(len(C)), np.arange(len(items))
     while True:
         assert V.disagreement.tolist() == reference.dis(codes, alive)
-        assert isinstance(V.predictions, packed.SurvivorPredictions) == (moving == "always" and len(alive) < len(C))
         asked = generator.integers(len(items), size=generator.integers(8))
         counts = generator.integers(9, size=(len(asked), labels))
         expected = reference.errors(codes, alive, asked, counts)

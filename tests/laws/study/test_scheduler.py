@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import itertools
 from fractions import Fraction
 from statistics import stdev
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from replical.study.results import summary
 from replical.study.store import rows_of
 from replical.worlds.audit import Pair, columns, figures
-from support.studies import GRID, Chance, based, of_pairs
+from support.studies import Chance, of_pairs
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
 TWICE = {name: st.tuples(values, values) for name, values in {
@@ -115,28 +114,3 @@ def task(piece):
 
 
 # Progress
-def check_progress(told, cells):
-    assert told[0].seconds_left is None
-    assert (told[0].cells, told[0].now) == (cells, "")
-    for one, two in itertools.pairwise(told):
-        assert one.pairs_done <= two.pairs_done
-        assert one.cells_done <= two.cells_done
-    for each in told:
-        assert each.seconds_left is None or each.seconds_left >= 0
-        assert 0 <= each.cells_done <= each.cells
-        assert 0 <= each.pairs_done <= each.pairs
-    last = told[-1]
-    assert last.cells_done == last.cells
-    assert last.pairs_done == last.pairs
-    assert not last.seconds_left
-
-
-@pytest.mark.slow
-@SHARED
-@given(st.integers(0, 10**9), st.integers(1, 4))
-def test_progress_only_goes_forward(in_any_order, sweep, seed, count):
-    content = based(stop={"pairs": 30}, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
-    found = sweep(content, workers=in_any_order(Chance(seed, count, 0.1)))
-    check_progress(found.progress, 5)
-    assert found.progress[-1].pairs_done == sum(each["pairs"] for each in found.rows)
-    assert {each.pairs for each in found.progress} == {150}

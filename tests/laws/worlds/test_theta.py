@@ -181,16 +181,6 @@ def test_what_was_found_before_is_found_again():
             assert bound.centre == RECORDED[name][3][1], name
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("kernels")
-def test_ten_thousand_hypotheses_on_ten_thousand_items():
-    """As version 0.1 found in minutes."""
-    C = HalfSpaces(3, 10_000, seed="bench")
-    pool = Pool(C, np.random.default_rng(1).normal(size=(10_000, 3)), PrivateRandomness.simulated("b"))
-    found = theta(C, pool)
-    assert (found.centre, found.radius[0], found.disagreement[0]) == (7668, 96, 1007)
-
-
 # ---- the upper bound ----
 
 

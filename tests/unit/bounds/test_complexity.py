@@ -346,16 +346,6 @@ def test_explicit_sizes_stay_in_a_band_over_the_whole_grid(name):
     assert spread(ratios) < 8
 
 
-@pytest.mark.parametrize("name", ["replical_tight", "replica2_tight"])
-def test_the_loop_of_the_tight_sizes_has_its_shape(name):
-    """The last sample, which hides it, does not depend on the number of rounds: look at differences."""
-    task = {"n": 2, "rho": 0.9, "delta": 1e-12, "ratio": 1.0, "theta": 1.0}
-    (labels, shape), *more = (sizes(name, **task, rounds=rounds) for rounds in AXES["rounds"])
-    ratios = [(finer - labels) / (finer_shape - shape) for finer, finer_shape in more]
-    assert spread(ratios) < 1.1
-    assert spread([ratio * rounds for ratio, rounds in zip(ratios, AXES["rounds"][1:], strict=True)]) > 2.4
-
-
 def test_boosting_without_sharing_samples_has_one_logarithm_more():
     """The data sets are the paper's log³(1/ρ)/ρ²; K strings that ask each for their own labels pay K times that."""
     shared, own = [], []

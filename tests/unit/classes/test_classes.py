@@ -7,12 +7,6 @@ from replical import Intervals, PredictionTable, Star, Thresholds
 from replical.errors import BadLabel, BadTable, ReplicalError
 
 
-def test_sizes():
-    assert len(Thresholds(1000)) == 1000
-    assert len(Intervals(40)) == 821
-    assert len(Star(32)) == 33
-
-
 def test_intervals_are_all_runs_and_the_empty_one():
     rows = {tuple(row) for row in Intervals(6).predict(np.arange(6)).tolist()}
     runs = {tuple(int(a <= x <= b) for x in range(6)) for a in range(6) for b in range(a, 6)}

@@ -8,12 +8,6 @@ from replical.classes.catalogue import parse
 from replical.errors import BadSpec, BadTable, ReplicalError
 
 
-def test_sizes_of_the_feature_classes():
-    assert len(Stumps(5, 40)) == 400
-    assert len(Boxes(2, 8)) == 1296
-    assert len(HalfSpaces(2, 2000, seed="s")) == 2000
-
-
 def test_stumps_by_definition():
     C = Stumps(cuts=[[0.2, 0.7], [5.0]], labels=("no", "yes"))
     X = [[0.1, 9.0], [0.5, 1.0]]

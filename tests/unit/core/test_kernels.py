@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 
 from replical.core.kernels import backend
-from replical.errors import BadUsage, MissingExtra
 
 needs_numba = pytest.mark.skipif(backend.trouble() is not None, reason="numba cannot be used here")
 
 
 @pytest.fixture
 def fresh(monkeypatch):
-    """A process that has done nothing yet, whose environment names no back end."""
-    monkeypatch.delenv(backend.VARIABLE, raising=False)
+    """A process that has done nothing yet."""
     monkeypatch.setattr(backend, "_spent", [0])
     return monkeypatch
 
@@ -25,10 +23,6 @@ def test_work_decides_unless_a_back_end_is_named(fresh):
     fresh.setattr(backend, "trouble", lambda: None)
     assert backend.compiles(2**40)
     assert backend.compiles(10)  # loaded already
-    fresh.setenv(backend.VARIABLE, "numpy")
-    assert not backend.compiles(2**40)
-    fresh.setenv(backend.VARIABLE, " Numba ")
-    assert backend.compiles(1)
     with backend.using("numpy"):
         assert not backend.compiles(2**40)
 
@@ -36,17 +30,6 @@ def test_work_decides_unless_a_back_end_is_named(fresh):
 def test_without_numba_everything_runs_on_numpy(fresh):
     fresh.setattr(backend, "trouble", lambda: "it is not installed")
     assert not backend.compiles(2**40)
-    fresh.setenv(backend.VARIABLE, "numba")
-    with pytest.raises(
-        MissingExtra, match=r'cannot be used, it is not installed: pip install "replical\[fast\]", or leave'
-    ):
-        backend.compiles(1)
-
-
-def test_an_unknown_back_end_is_named(fresh):
-    fresh.setenv(backend.VARIABLE, "cuda")
-    with pytest.raises(BadUsage, match=r"^there are no kernels 'cuda': REPLICAL_KERNELS is numpy, numba or torch$"):
-        backend.compiles(1)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 5])

@@ -6,7 +6,7 @@ import pytest
 
 from replical.errors import BadJournal, BadProtocol, BadTable, ReplicalError
 from replical.lab.journal.journal import Journal
-from replical.lab.ordering import OrderFile, Ordering, active_section, asked_of, inquiry_of, order_by, vote_section
+from replical.lab.ordering import OrderFile, Ordering, active_section, asked_of, order_by, vote_section
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart, check_made
 from replical.lab.sessions.session import Session
@@ -175,16 +175,12 @@ def test_what_is_wrong_with_a_transcript_is_named(changes, message):
 
 
 def test_a_file_is_read_back_and_gives_the_section_again(tmp_path):
-    for said in (section(), section({**TRUTH, inquiry_first(): None}), vote_section(ITEMS)):
+    for said in (section(), section({**TRUTH, section()["asked"][0]: None}), vote_section(ITEMS)):
         file = tmp_path / "order.json"
         file.write_text(OrderFile.of(said, RECIPE).json, encoding="utf-8")
         read = OrderFile.read(file)
         assert read == OrderFile.of(said, RECIPE)
         assert read.section(RECIPE, ITEMS, "order.json", "public.csv") == said
-
-
-def inquiry_first():
-    return ITEMS.ids[int(inquiry_of(ITEMS).ahead[0])]
 
 
 @pytest.mark.parametrize(

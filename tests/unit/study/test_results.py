@@ -31,23 +31,23 @@ def test_the_exponent_of_rho_stands_beside_both_bounds():
     rhos = (0.05, 0.1, 0.2, 0.4)
     found = only([cell("replical", 7 * rho**-3, rho=rho) for rho in rhos])
     assert (found.learner, found.plan, found.axis, len(found.points)) == ("replical", "tight", "rho", 4)
-    assert found.fitted == pytest.approx(3)
-    assert found.error == pytest.approx(0, abs=1e-9)
+    assert found.power.fitted == pytest.approx(3)
+    assert found.power.error == pytest.approx(0, abs=1e-9)
     paper = [complexity.replical(1000, 0.05, 0.05, rho, 2) for rho in rhos]
     ours = [complexity.replical_tight(1000, 0.05, 0.05, rho, 2) for rho in rhos]
-    assert found.paper == pytest.approx(-slope(rhos, paper))
+    assert found.power.paper == pytest.approx(-slope(rhos, paper))
     assert found.power.ours == pytest.approx(-slope(rhos, ours))
-    assert found.paper > 4 > 2.1 > found.power.ours > 1.9
+    assert found.power.paper > 4 > 2.1 > found.power.ours > 1.9
 
 
 def test_epsilon_has_a_power_and_a_power_of_its_logarithm():
     epsilons = (0.2, 0.1, 0.05, 0.01, 0.001)
     found = only([cell("cal", 3 * log(1 / each) ** 1.5, epsilon=each) for each in epsilons])
     assert found.logged.fitted == pytest.approx(1.5)
-    assert found.fitted < 1
-    assert found.error > 0.01  # a power of 1/ε is the wrong shape
+    assert found.power.fitted < 1
+    assert found.power.error > 0.01  # a power of 1/ε is the wrong shape
     passive = only([cell("erm", 50 / each, epsilon=each) for each in epsilons])
-    assert (passive.fitted, passive.paper) == pytest.approx((1, 1))
+    assert (passive.power.fitted, passive.power.paper) == pytest.approx((1, 1))
 
 
 def test_the_scale_of_the_class_is_the_logarithm_of_its_size():
@@ -55,14 +55,14 @@ def test_the_scale_of_the_class_is_the_logarithm_of_its_size():
     rows = [cell("replicable-erm", 5 * log(n) ** 2.5, hypotheses=n, **{"class": f"thresholds:{n}"}) for n in sizes]
     found = only(rows)
     assert (found.axis, found.settings["class"]) == ("hypotheses", "thresholds")
-    assert (found.fitted, found.paper) == (pytest.approx(2.5), pytest.approx(2, abs=0.01))
+    assert (found.power.fitted, found.power.paper) == (pytest.approx(2.5), pytest.approx(2, abs=0.01))
 
 
 @pytest.mark.parametrize("learner", ["cal-rounds", "handicap"])
 def test_stars_are_drawn_against_theta_whether_the_plan_knows_it_or_not(learner):
     leaves, pool = (4, 8, 16, 32), {"pool_size": "5000", "theta": None}
     found = only([cell(learner, 3.0 * n, hypotheses=n + 1.0, **pool, **{"class": f"star:{n}"}) for n in leaves])
-    assert (found.axis, found.fitted) == ("theta", pytest.approx(1))
+    assert (found.axis, found.power.fitted) == ("theta", pytest.approx(1))
     assert [point.x for point in found.points] == list(leaves)
 
 
@@ -70,29 +70,29 @@ def test_a_family_whose_theta_moves_little_is_drawn_against_its_size():
     worlds = ((100.0, 4.0), (1000.0, 5.0), (10000.0, 6.0))
     family = [{"hypotheses": n, "theta": theta, "class": f"intervals:{n:.0f}"} for n, theta in worlds]
     found = only([cell("replical", log(each["hypotheses"]) ** 2, **each) for each in family])
-    assert (found.axis, found.fitted) == ("hypotheses", pytest.approx(2))
+    assert (found.axis, found.power.fitted) == ("hypotheses", pytest.approx(2))
     paper = [complexity.replical(int(n), 0.05, 0.05, 0.1, theta) for n, theta in worlds]
-    assert found.paper == pytest.approx(slope([log(n) for n, _ in worlds], paper))
+    assert found.power.paper == pytest.approx(slope([log(n) for n, _ in worlds], paper))
 
 
 def test_theta_of_a_plan_in_one_class():
     found = only([cell("replical", theta**2, theta=float(theta)) for theta in (2, 4, 8)])
-    assert (found.axis, found.settings["class"], found.fitted) == ("theta", "thresholds:1000", pytest.approx(2))
+    assert (found.axis, found.settings["class"], found.power.fitted) == ("theta", "thresholds:1000", pytest.approx(2))
 
 
 def test_nu_is_the_rate_of_the_noise_and_0_is_left_out():
     found = only([cell("a2", 100 * max(rate, 1e-3) ** 0.5, noise=str(rate)) for rate in (0.0, 0.01, 0.04, 0.16)])
-    assert (found.axis, found.fitted) == ("nu", pytest.approx(0.5))
+    assert (found.axis, found.power.fitted) == ("nu", pytest.approx(0.5))
     assert [point.x for point in found.points] == [0.01, 0.04, 0.16]
-    assert found.paper is not None
+    assert found.power.paper is not None
 
 
 def test_handicap_stands_beside_the_bound_of_the_paper_for_noisy_labels():
     rhos = (0.05, 0.1, 0.2)
     found = only([cell("handicap", 18.0, rho=rho, pool_size="20000", noise="0.05") for rho in rhos])
     paper = [complexity.replica2(1000, 0.05, 0.05, rho, 2, 0.05) for rho in rhos]
-    assert found.fitted == pytest.approx(0, abs=1e-9)
-    assert found.paper == pytest.approx(-slope(rhos, paper))
+    assert found.power.fitted == pytest.approx(0, abs=1e-9)
+    assert found.power.paper == pytest.approx(-slope(rhos, paper))
     assert found.power.ours is None
 
 

@@ -10,9 +10,7 @@ import pytest
 
 from replical.core.parallel import Workers, local
 from replical.study.results import SCHEMA, table
-from replical.study.scheduler import Sweep
 from replical.study.spec import Study
-from replical.study.store import Piece, Store, work
 from replical.worlds.audit import audit
 from replical.worlds.experiment import prepare
 from replical.worlds.labs import CONTROLLED
@@ -161,46 +159,19 @@ class Clock:
         return done
 
 
-def test_an_estimate_is_the_pairs_left_at_the_pace_of_cells_alike(sweep):
-    """Cells of one learner take ten times as long: known at once for those alike, and for all in the end."""
-
-    def seconds(piece):
-        return (10.0 if piece.experiment.learner == "erm" else 1.0) * (piece.end - piece.start)
-
-    told = sweep(workers=Clock(seconds)).progress
-    order = [cell.parameters["learner"] for cell in Study.of(BASE).cells()]
-    assert order == ["cal", "erm", "cal", "erm"]
-    known = {"cal"}
-    assert len(told) == 122
-    for spent, far in enumerate(told[1:-1], 1):
-        if spent > 30:
-            known.add("erm")
-        paces = {"cal": 1.0, "erm": 10.0 if "erm" in known else 1.0}
-        left = [max(0, min(30, 30 * (index + 1) - spent)) * paces[learner] for index, learner in enumerate(order)]
-        assert far.seconds_left == pytest.approx(sum(left))
-    for far in sweep(workers=Clock(lambda piece: float(piece.end - piece.start), count=4)).progress[1:]:
-        assert far.seconds_left == pytest.approx((far.pairs - far.pairs_done) / 4)
-
-
-def test_every_learner_has_a_turn_before_any_has_two(sweep):
-    """So that the estimate soon knows how long each of them takes."""
-    classes = ["thresholds:50", "thresholds:60", "thresholds:70"]
-    content = based(
-        grid=[{**GRID, "class": classes, "learner": who} for who in ("cal", "erm", "a2")], stop={"pairs": 1}
-    )
+def test_an_estimate_is_the_pairs_left_at_the_pace_so_far(sweep):
+    """Every learner has a turn before any has two, so that the pace is soon that of all; refusals take no time."""
+    grid = {**GRID, "learner": ["cal", "erm", "replical"], "theta": 2}
     told = sweep(
-        content, workers=Clock(lambda piece: {"cal": 1.0, "erm": 10.0, "a2": 100.0}[piece.experiment.learner])
+        based(grid=[grid]),
+        workers=Clock(
+            lambda piece: (10.0 if piece.experiment.learner == "erm" else 1.0) * (piece.end - piece.start), 4
+        ),
     ).progress
-    assert [far.seconds_left for far in told[3:-1]] == [222.0, 221.0, 211.0, 111.0, 110.0, 100.0, 0.0]
-
-
-def test_refusals_take_no_time_and_say_nothing_about_it(sweep):
-    content = based(
-        grid=[{**GRID, "learner": ["replical", "cal"], "theta": 2, "class": ["thresholds:1000", "thresholds:50"]}]
-    )
-    told = sweep(content, workers=Clock(lambda piece: 5.0)).progress
-    assert [far.seconds_left for far in told if far.pairs_done == 0] == [None, None]
-    assert next(far for far in told if far.pairs_done == 10).seconds_left == pytest.approx(5.0 * 20 + 2 * 5.0 * 30)
+    assert {far.seconds_left for far in told if far.pairs_done == 0} == {None}
+    done = [far for far in told if far.pairs_done]
+    assert done[0].seconds_left == pytest.approx((done[0].pairs - done[0].pairs_done) / 4)
+    assert done[-1].seconds_left == 0
 
 
 @pytest.mark.parametrize(("pace", "lengths"), [(5.0, [1] * 60), (0.25, [1] + 14 * [4] + [3]), (0.001, [1, 50, 9])])
@@ -208,29 +179,6 @@ def test_a_piece_takes_about_a_second(pace, lengths, sweep):
     clock = Clock(lambda piece: pace * (piece.end - piece.start))
     sweep(based(grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}], stop={"pairs": 60}), workers=clock)
     assert clock.lengths == lengths
-
-
-def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):
-    """The time of a report grows with the cells, not with their square."""
-    content = based(grid=[{**GRID, "max_labels": [i + 1 for i in range(250)]}], stop={"pairs": 1})
-    cells = Study.of(content).cells()
-
-    class Idle(Clock):
-        def submit(self, task, piece):
-            done = Future()
-            done.set_result(
-                self.answer if self.answer.piece == piece else dataclasses.replace(self.answer, piece=piece)
-            )
-            return done
-
-    first = Study.of(based(grid=[{**GRID, "max_labels": 50}], stop={"pairs": 1})).cells()[0]
-    idle = Idle(None)
-    idle.answer = work(Piece(cell=first.id, experiment=first.experiment, class_seed="s", seed="s", start=0, end=1))
-    sweeping = Sweep(cells, Store(tmp_path), idle)
-    sweeping._store = type("Nowhere", (), {"write": staticmethod(lambda *_: None)})()
-    started = time.process_time()
-    sweeping.run()
-    assert time.process_time() - started < 60
 
 
 # The workers themselves

@@ -24,10 +24,6 @@ def drawn(path):
     return path
 
 
-def test_every_learner_has_a_marker_of_its_own():
-    assert len({record.marker for record in of_lists()}) == len(LEARNERS)
-
-
 def test_a_marker_is_half_filled_where_nothing_is_proven():
     rows = [study_row("cal"), study_row("handicap"), study_row("handicap", certified_fraction=0.5)]
     assert [fill_style(row) for row in rows] == ["full", "full", "left"]

@@ -17,7 +17,7 @@ from replical.classes.boxes import Boxes
 from replical.classes.intervals import Intervals
 from replical.classes.predictions.boxes import BoxPredictions
 from replical.classes.predictions.line import LinePredictions
-from replical.classes.predictions.packed import PackedPredictions, SurvivorPredictions, check_memory, gather_part
+from replical.classes.predictions.packed import PackedPredictions, check_memory
 from replical.classes.predictions.stumps import StumpPredictions
 from replical.classes.stumps import Stumps
 from replical.classes.table import PackedRows
@@ -95,17 +95,3 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     if isinstance(items, PackedRows):  # the rows of a table are its predictions
         return PackedPredictions.of(items.planes, len(C), len(C.labels))
     return PackedPredictions(C, items)
-
-
-def gather_survivors(predictions: Predictions, alive: Indices, within: Indices, looked: int) -> Predictions:
-    """The same predictions, in a form that answers faster about `alive` (ascending) on `within` once that pays.
-
-    Only packed predictions change. `looked` so many bits could have been moved in the time spent looking
-    at them so far: moving never costs more than looking has.
-    """
-    if isinstance(predictions, SurvivorPredictions):
-        return predictions.narrow(alive, within, looked)
-    if not isinstance(predictions, PackedPredictions):
-        return predictions
-    part = gather_part(predictions, alive, within, looked)
-    return predictions if part is None else SurvivorPredictions(predictions, part, alive, within)

@@ -1,8 +1,7 @@
 """Any class as packed bits, one row an item, one bit plane a binary digit of the label code.
 
 Rows are items because the questions asked most often, "is this item disputed?" and "who is wrong on these labels?",
-read whole rows. They shrink with the version space: the bits of few survivors on few items are gathered, and what is asked
-about others is asked of the whole matrix, so answers are the same to the bit and only their cost differs.
+read whole rows.
 """
 
 from __future__ import annotations
@@ -26,9 +25,6 @@ _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache 
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
 _EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix product
 _EACH = 128  # bytes of a run for each hypothesis of a structured class (at its peak: 45 with CAL, 105 with A²)
-_SMALL = 2**17  # words, 1 MiB: what stays in the cache is fast as it is
-_SHRINKS = 24  # times that the matrix gets smaller, at least
-_MOST_MOVED = 2**23  # bits moved at a time: 70 ms of one core if the matrix is far larger than the cache
 
 
 class PackedPredictions:
@@ -59,24 +55,10 @@ class PackedPredictions:
         """The predictions on some of the items, `items`."""
         return self.of(self._planes[:, items], self._size, self._labels)
 
-    def part(self, alive: Indices, within: Indices) -> PackedPredictions:
-        """The predictions of `alive` on `within` by themselves, both numbered anew."""
-        return self.of(matrices.gather(self._planes, within, alive), len(alive), self._labels)
-
-    @property
-    def size(self) -> int:
-        """How many hypotheses there are."""
-        return self._size
-
     @property
     def planes(self) -> Packed:
         """The bits, ``planes[digit, item, word]``."""
         return self._planes
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Digits, items and words."""
-        return self._planes.shape
 
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
@@ -176,99 +158,6 @@ class PackedNearness:
         """Is the nearest marked?"""
         among = choose_rivals(among)
         return self._near.marks(alive, alive[among], marks[among])
-
-
-# ---- few survivors on few items ----
-
-
-class SurvivorPredictions:
-    """Predictions of the whole class, of which `part` holds those of `alive` on `within`.
-
-    Hypotheses and items keep their numbers.
-    """
-
-    def __init__(self, whole: PackedPredictions, part: PackedPredictions, alive: Indices, within: Indices) -> None:
-        self._whole, self._part = whole, part
-        self._column, self._row = (np.full(count, -1, dtype=np.int64) for count in (whole.size, whole.shape[1]))
-        self._column[alive], self._row[within] = np.arange(len(alive)), np.arange(len(within))
-
-    def narrow(self, alive: Indices, within: Indices, looked: int) -> SurvivorPredictions:
-        """These survivors, or fewer of them moved together once more."""
-        columns, rows = self._column[alive], self._row[within]
-        part = gather_part(self._part, columns, rows, looked) if _holds(columns, rows) else None
-        return self if part is None else SurvivorPredictions(self._whole, part, alive, within)
-
-    def blank_memory(self, items: int) -> Indices:
-        """Nothing seen of so many items yet."""
-        return self._part.blank_memory(items)
-
-    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
-        """For each item of `within`: do two hypotheses of `alive` differ on it?"""
-        columns, rows = self._column[alive], self._row[within]
-        if _holds(columns, rows):
-            return self._part.disagreement(columns, rows, seen)
-        return self._whole.disagreement(alive, within)
-
-    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
-        """For each hypothesis of `alive`: how many labels it contradicts, of those in `counts` (`items` × codes)."""
-        columns, rows = self._column[alive], self._row[items]
-        if _holds(columns, rows):
-            return self._part.errors(rows, counts, columns)
-        return self._whole.errors(items, counts, alive)
-
-    def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
-        """For each item of `within` (rows): how many of `alive` predict each label code (columns)."""
-        columns, rows = self._column[alive], self._row[within]
-        return self._part.votes(columns, rows) if _holds(columns, rows) else self._whole.votes(alive, within)
-
-    def codes(self, h: int, within: Indices | None = None) -> Codes:
-        """What hypothesis `h` says about every item, or about those of `within`."""
-        if within is not None and _holds(self._column[h : h + 1], rows := self._row[within]):
-            return self._part.codes(int(self._column[h]), rows)
-        return self._whole.codes(h, within)
-
-    def codes_of_item(self, item: int, alive: Indices) -> Codes:
-        """What each hypothesis of `alive` says about one `item`."""
-        columns, row = self._column[alive], int(self._row[item])
-        if row >= 0 and columns.min(initial=0) >= 0:
-            return self._part.codes_of_item(row, columns)
-        return self._whole.codes_of_item(item, alive)
-
-    def take(self, items: Indices) -> PackedPredictions:
-        """The predictions of everyone on some of the items, `items`."""
-        return self._whole.take(items)
-
-    def nearness(self, items: Indices) -> PackedNearness:
-        """Distances between hypotheses, measured on (some of) `items` alone."""
-        return self._whole.nearness(items)
-
-
-def _holds(columns: Indices, rows: Indices) -> bool:
-    return bool(columns.min(initial=0) >= 0 and rows.min(initial=0) >= 0)
-
-
-def gather_part(matrix: PackedPredictions, alive: Indices, within: Indices, looked: int) -> PackedPredictions | None:
-    """The part of a matrix, if it is time to move it."""
-    return matrix.part(alive, within) if pays(matrix.shape, len(alive), len(within), looked) else None
-
-
-def pays(shape: tuple[int, ...], alive: int, within: int, looked: int) -> bool:
-    """Is it time to gather so many survivors and items of a matrix of this `shape`?
-
-    >>> pays((1, 10_000, 1_000), alive=100, within=1_000, looked=10**6)
-    True
-    >>> pays((1, 10_000, 1_000), alive=100, within=1_000, looked=10**4)
-    False
-
-    Of a large matrix few survivors are gathered: whoever labels should not wait.
-
-    >>> [pays((1, 100_000, 1563), alive=alive, within=100_000, looked=10**12) for alive in (80, 90)]
-    [True, False]
-    """
-    digits, items, words = shape
-    smaller = _SHRINKS * within * bits.words_for(alive) <= items * words
-    moved = digits * within * alive
-    return smaller and digits * items * words >= _SMALL and moved <= min(looked, _MOST_MOVED)
 
 
 def check_memory(C: HypothesisClass, items: int = 0) -> None:

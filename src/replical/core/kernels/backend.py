@@ -24,12 +24,10 @@ from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 from replical.core.parallel import cores
-from replical.errors import BadUsage, MissingExtra
+from replical.errors import BadUsage
 
-VARIABLE = "REPLICAL_KERNELS"
 DEVICE = "REPLICAL_DEVICE"
 NUMPY, NUMBA, TORCH = "numpy", "numba", "torch"
-NAMES = (NUMPY, NUMBA, TORCH)
 CPU = "cpu"
 _CARD = "replical.gpu.kernels"
 _PAYS = 2**28  # words that NumPy passes over in about half a second: what importing numba and its cached code takes
@@ -76,7 +74,7 @@ def compiles(work: int) -> bool:
     ...     compiles(10**12)
     False
     """
-    wanted = choice()
+    wanted = _wanted.get()
     if wanted in (NUMPY, NUMBA):
         return wanted == NUMBA
     if _spent[0] < _PAYS:
@@ -87,7 +85,7 @@ def compiles(work: int) -> bool:
 
 def on_device(work: int) -> bool:
     """Shall it run in PyTorch: whatever the work if that back end is named, else for large work where a card is named?"""
-    wanted = choice()
+    wanted = _wanted.get()
     if wanted is not None:
         return wanted == TORCH
     return work >= _WORTH and device() not in (None, CPU)
@@ -105,23 +103,15 @@ def check_device(name: str | None, source: str) -> str | None:
     return name
 
 
-def choice() -> str | None:
-    """The back end that `using` or the environment variable names; None where work decides."""
-    name = _wanted.get()
-    if name is None:
-        name = os.environ.get(VARIABLE, "").strip().lower() or None
-    return None if name is None else _check(name)
-
-
 def in_use() -> str:
     """The back end of large work in this process."""
-    return choice() or (NUMPY if trouble() else NUMBA)
+    return NUMPY if trouble() else NUMBA
 
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
     """Run kernels on the back end `name` meanwhile, in this thread, however small the work: for tests and benchmarks."""
-    token = _wanted.set(_check(name))
+    token = _wanted.set(name)
     try:
         yield
     finally:
@@ -144,22 +134,6 @@ def trouble() -> str | None:
 def torch_trouble() -> str | None:
     """Why PyTorch cannot be used here; None if it can be found. It is imported where it is used, which takes seconds."""
     return "PyTorch is not installed" if find_spec("torch") is None else None
-
-
-def _check(name: str) -> str:
-    if name not in NAMES:
-        raise BadUsage(f"there are no kernels {name!r}: {VARIABLE} is numpy, numba or torch")
-    if name == NUMBA and (why := trouble()) is not None:
-        raise MissingExtra(
-            f'the numba kernels cannot be used, {why}: pip install "replical[fast]", or leave {VARIABLE} unset for NumPy, '
-            "whose results are the same"
-        )
-    if name == TORCH and (why := torch_trouble()) is not None:
-        raise MissingExtra(
-            f'the torch kernels cannot be used, {why}: pip install "replical[gpu]", or leave {VARIABLE} unset for the '
-            "processor, whose results are the same"
-        )
-    return name
 
 
 def thread_count() -> int:

@@ -21,9 +21,9 @@ PREDICATE = "urn:replical:certificate:2"
 PAYLOAD = "application/vnd.in-toto+json"
 
 
-def check_envelope(name: str | None) -> None:
+def check_envelope(name: str) -> None:
     """Refuse a form of certificates that is none."""
-    if name not in (None, IN_TOTO):
+    if name != IN_TOTO:
         raise BadUsage(f"the envelope of a certificate is {IN_TOTO}, or left out for none, got {name!r:.40}")
 
 

@@ -25,9 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import is_listed
-from replical.core.canonical import Json, fingerprint
-from replical.core.files import Refuse, write_whole
-from replical.core.tree import leaf, root_of, salt_of
+from replical.core.canonical import Json, fingerprint, leaf, root_of, salt_of
+from replical.core.files import Refuse, read_whole, write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate import envelope as envelopes
 from replical.lab.journal.binding import commitment
@@ -223,7 +222,7 @@ def read_as(
 ) -> dict[str, Any]:
     """Read a file of a `schema` with the `parts` that it must have; `what` it is and how it is refused."""
     try:
-        raw = path.read_bytes()
+        raw = read_whole(path)
     except (OSError, ValueError) as error:
         raise BadUsage(f"cannot read the {what} {path}: {getattr(error, 'strerror', None) or error}") from error
     try:

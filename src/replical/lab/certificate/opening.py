@@ -11,7 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from replical.core.tree import SALT, climb, leaf, path_of, root_of, rows_of, salt_of
+from replical.core.canonical import SALT, climb, leaf, path_of, root_of, rows_of, salt_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Checks
 from replical.lab.certificate.file import read_as, transcript_leaves, write

@@ -57,7 +57,7 @@ class Rule:
         source
             A path, a data frame or a mapping of names to arrays, with the rule's columns.
         id_column
-            The column with the names of the items.
+            The column with the ids of the items.
 
         Returns
         -------

@@ -33,8 +33,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart, check_made
-from replical.lab.sessions.replay import Budgets
-from replical.lab.sessions.session import Session
+from replical.lab.sessions.session import Budgets, Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.catalogue import find, takes_handicaps
 from replical.learners.plan import STOP

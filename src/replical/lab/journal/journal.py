@@ -29,10 +29,10 @@ from typing import Any, NamedTuple, TextIO
 
 from replical.classes.grading import Said
 from replical.core.files import write_whole
+from replical.core.text import exported
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
-from replical.lab.journal.database import Database, Fence, make_private
-from replical.lab.journal.presence import Presence
+from replical.lab.journal.database import Database, Fence, Presence, make_private
 
 TABLE = "replical_events"
 SCHEMA = "replical.journal/3"
@@ -78,7 +78,7 @@ def saying(kind: str, item: str, said: Said | None, annotator: str | None) -> Ev
 
 
 class Journal:
-    """An open journal; only one runner at a time may drive it, but people may label beside it.
+    """An open journal. One run at a time may drive it; people may add labels beside it.
 
     Parameters
     ----------
@@ -278,13 +278,19 @@ class Journal:
                 writer = csv.writer(file)
                 writer.writerow(FIELDS[1:])
                 for kind, item, label, *rest in self._told:
-                    writer.writerow([kind, item, "" if label is None else self.label(label), *rest])
+                    writer.writerow(exported([kind, item, None if label is None else self.label(label), *rest]))
         except (BadJournal, OSError) as error:
             return f"nothing could be saved either ({error})"
         return f"what was said since it began is saved in {path.name}: take the journal from a backup"
 
     def backup(self, out: Path) -> None:
-        """Write all events, going along their chain, to a new SQLite file: a journal of its own, also of a server's."""
+        """Copy all events, checking their chain, to the new SQLite file `out`: a journal of its own, also of a server's.
+
+        Raises
+        ------
+        BadJournal
+            If the file exists or cannot be written, or the chain is broken.
+        """
         if out.exists():
             raise BadJournal(f"{out} exists: a backup replaces nothing; give another name")
         write_whole(out, self._copy, what="the backup", refuse=BadJournal)
@@ -411,7 +417,7 @@ class Journal:
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
             label = "" if event.answer is None else self.label(event.answer)
-            writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
+            writer.writerow(exported([event.seq, event.kind, event.item, label, event.annotator, event.at, text]))
 
     def _refuse_others(self) -> None:
         """A file that holds something else stays as it is; a server's database may hold other tables too."""

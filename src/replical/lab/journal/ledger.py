@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any, TextIO, cast
 
 from replical.classes.grading import Said
+from replical.core.text import exported
 from replical.errors import BadLabel
 from replical.lab.journal.journal import Event, Journal, saying
 
@@ -223,4 +224,4 @@ def export_labels(journal: Journal, file: TextIO) -> None:
     writer = csv.writer(file)
     writer.writerow(["item", "label", "annotator", "at"])
     for item, code in ledger.labels.items():
-        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.sources[item].at])
+        writer.writerow(exported([item, journal.label(code), ledger.by(item), ledger.sources[item].at]))

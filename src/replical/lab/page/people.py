@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from replical.core.text import JOINERS, is_seen
 from replical.errors import BadJournal, BadLabel, BadUsage
 from replical.lab.journal.journal import Event
 from replical.lab.journal.ledger import VOTE
@@ -132,8 +133,8 @@ class People:
 def name_of(said: object) -> str:
     """A name as it is kept, empty for whoever gives none."""
     name = unicodedata.normalize("NFC", said).strip() if isinstance(said, str) else None
-    if name is None or len(name) > LONGEST_NAME or any(unicodedata.category(each) in ("Cc", "Cs") for each in name):
-        raise BadUsage(f"a name has at most {LONGEST_NAME} letters, in one line")
+    if name is None or len(name) > LONGEST_NAME or not is_seen(name):
+        raise BadUsage(f"a name has at most {LONGEST_NAME} letters that are seen, in one line")
     if looks_like(name) == VOTE or looks_like(name).startswith(ANONYMOUS):
         raise BadUsage(f"{name} cannot be a name here: please take another one")
     return name
@@ -163,6 +164,9 @@ def _hash(credential: str) -> str:
     return hashlib.sha256(credential.encode()).hexdigest()
 
 
+_UNSEEN = dict.fromkeys(map(ord, JOINERS))
+
+
 @lru_cache(maxsize=4096)
 def looks_like(name: str) -> str:
     """What names have in common that people would take for one another.
@@ -172,4 +176,4 @@ def looks_like(name: str) -> str:
     >>> looks_like("Ann  Lee") == looks_like("ａnn lee")
     True
     """
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().translate(_UNSEEN).split())

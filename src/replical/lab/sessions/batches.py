@@ -17,6 +17,7 @@ from typing import cast
 
 from replical.classes.grading import Answering, Gold, Scores
 from replical.core.files import read_bytes, read_csv, write_whole
+from replical.core.text import escape_formula, unescape_formula
 from replical.errors import BadLabel, BadTable
 from replical.lab.sessions.label_studio import SKIP, Question, Reply, code_of, of_code, read_export, task_data, template
 
@@ -27,7 +28,6 @@ _OWN = (
     "annotator",
     "annotation_id",
 )  # columns of a batch, or of Label Studio's, that are not the pool's
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 
 
 def write_batch(
@@ -44,10 +44,10 @@ def write_batch(
     configuration = template(columns, answers)
     path, rows = folder / f"batch-{number:04d}.csv", io.StringIO(newline="")
     writer = csv.writer(rows)
-    writer.writerow(["id", *map(_escape_formula, columns), *judged, "label"])
+    writer.writerow(["id", *map(escape_formula, columns), *judged, "label"])
     for each in asked:
         shown = (fields.get(each.item, {}).get(column, "") for column in columns)
-        writer.writerow([*map(_escape_formula, (each.item, *shown, *each.outputs)), ""])
+        writer.writerow([*map(escape_formula, (each.item, *shown, *each.outputs)), ""])
     tasks = [{"data": task_data(each, fields.get(each.item, {}), columns)} for each in asked]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,17 +82,8 @@ def _question(path: Path, row: Mapping[str, str], answers: Answering) -> Questio
     judged = _judged_columns(answers)
     if missing := [column for column in judged if column not in row]:
         raise BadTable(f"{path} has no column {missing[0]!r}, which is what was to be judged: give it back its name")
-    outputs = tuple(cast(Gold, answers).normal(_unescape_formula(row[column])) for column in judged)
-    return Question(item=_unescape_formula(row["id"]), outputs=outputs)
-
-
-def _escape_formula(text: str) -> str:
-    return "'" + text if text.lstrip("'").startswith(_FORMULA) else text
-
-
-def _unescape_formula(text: str) -> str:
-    """Without the apostrophe that made it harmless."""
-    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(_FORMULA) else text
+    outputs = tuple(cast(Gold, answers).normal(unescape_formula(row[column])) for column in judged)
+    return Question(item=unescape_formula(row["id"]), outputs=outputs)
 
 
 def read_batch(path: Path, labels: Answering) -> list[Reply]:
@@ -148,7 +139,7 @@ def _header_line(text: str, separator: str) -> list[str]:
 def _from_csv(path: Path, text: str, labels: Answering) -> list[Reply]:
     replies = []
     for row in _rows(path, text):
-        item, value = _unescape_formula(row["id"]), row["label"]
+        item, value = unescape_formula(row["id"]), row["label"]
         if not item:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():

@@ -59,7 +59,7 @@ def questions(session: Session) -> list[Question]:
     answers = session.answers
     if isinstance(answers, Scores):
         outputs = [(item, output) for item in session.open for output in session.outputs(item)]
-        mixed = sorted(outputs, key=lambda each: session.replay.rank(*each))  # those of an item are not side by side
+        mixed = sorted(outputs, key=lambda each: session.rank(*each))  # those of an item are not side by side
         return [Question(item=item, outputs=(output,)) for item, output in mixed]
     duel = _judgements(answers)
     return [Question(item=item, outputs=tuple(session.pair(item)) if duel else ()) for item in session.open]
@@ -355,7 +355,7 @@ class Project:
     votes
         People who label each item, an odd number.
     note
-        Is told what whoever runs should know.
+        Called with sentences for whoever runs it.
 
     Raises
     ------

@@ -120,25 +120,21 @@ class Desk:
                 raise BadLabel(f"this output of the item {item!r} has its score already: take the next one")
             self.answer(annotator, item, answers.judged(choice, outputs))
 
-    def answer(self, annotator: str, item: str, label: Said) -> None:
-        """A label or a vote; when this returns it is on the disk."""
+    def answer(self, annotator: str, item: str, label: Said | None) -> None:
+        """A label or a vote, None from who cannot say; when this returns it is on the disk."""
         with self.lock:
             self.check_open(annotator, item)
             with self._remember(annotator, item):
-                if self.votes == 1:
-                    self.session.answer(item, label, annotator=annotator)
-                else:
+                if self.votes > 1:
                     self.session.vote(item, label, annotator=annotator, needed=self.votes)
+                elif label is None:
+                    self.session.skip(item, annotator=annotator)
+                else:
+                    self.session.answer(item, label, annotator=annotator)
 
     def skip(self, annotator: str, item: str) -> None:
         """The annotator cannot say."""
-        with self.lock:
-            self.check_open(annotator, item)
-            with self._remember(annotator, item):
-                if self.votes == 1:
-                    self.session.skip(item, annotator=annotator)
-                else:
-                    self.session.vote(item, None, annotator=annotator, needed=self.votes)
+        self.answer(annotator, item, None)
 
     def undo(self, annotator: str) -> str:
         """Take this annotator's last action back; the item is open again if the run still asks for it."""

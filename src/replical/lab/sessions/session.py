@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NotRequired, TypedDict, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, NotRequired, TypedDict, cast
+
+import numpy as np
 
 from replical.classes.base import Label
 from replical.classes.grading import Answering, Gold, Said, Scores
+from replical.core.canonical import canonical, digest_of
+from replical.core.memory import without_garbage_collection
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadJournal, BadLabel, ValueOutOfRange
-from replical.lab.journal.binding import bind, name_events
+from replical.errors import BadJournal, BadLabel, ReplicalError, ValueOutOfRange
+from replical.lab.journal.binding import bind, check_registered, name_events, seed_of
 from replical.lab.journal.journal import Event, Journal, saying
-from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.ledger import CHANGES, Ledger
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.replay import Budgets, Replay
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
+from replical.learners.planning import learner_for
 from replical.learners.result import Result
-from replical.pools.query import Query
+from replical.pools.pool import Pool
+from replical.pools.query import Answers, Query
 
 
 class LabelCounts(TypedDict):
@@ -35,7 +40,142 @@ class LabelCounts(TypedDict):
     judgements: NotRequired[int]
 
 
-class Session:
+class Replay:
+    """What a journal says, and the conversation with it of the `learner`: every label known so far is told to it again.
+
+    The state of a run is a function of protocol, pool, private seed and what the journal says of each item: its label, or
+    that nobody could label it. Whatever happened between two labels, the same journal gives the same result to the byte.
+
+    What the lab wants to spend the `budgets` say, or the journal where there are none.
+    """
+
+    def __init__(
+        self, protocol: Protocol, lab: LabPool, journal: Journal, *, secret: bytes, budgets: Budgets | None
+    ) -> None:
+        self.protocol, self.lab, self.journal = protocol, lab, journal
+        self.secret, self._learner, self._given = secret, protocol.learner, budgets
+        self.places = {each: number for number, each in enumerate(lab.ids)}
+        self.ledger = Ledger()
+        self.private = b""  # the seed of the lab's private randomness, once the journal has been heard
+        self._heard = 0  # the last event that was heard
+        self._course: Course | None = None
+
+    def hear(self) -> None:
+        """Take in the events since the last one that was heard."""
+        with without_garbage_collection():
+            self._hear()
+        if not self.private:
+            self._draw()
+
+    def go_on(self) -> Query | None:
+        """Tell the learner every label known so far, from the first one if need be; what it asks for then."""
+        course = self.course
+        while (query := course.query) is not None and not self.unanswered(query):
+            try:
+                course.tell(self._answers(query))
+            except (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError):
+                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
+                raise
+        return query
+
+    def unanswered(self, query: Query) -> list[str]:
+        """Ids of the items of a `query` that have no label yet."""
+        ids, labels = self.lab.ids, self.ledger.labels
+        return [
+            ids[item] for item in query.items.tolist() if ids[item] not in labels or self.unscored(ids[item], query)
+        ]
+
+    def unscored(self, item: str, query: Query) -> list[str]:
+        """Where outputs are scored: those of an item of the `query` without a score, in an order of this lab's own."""
+        if not query.outputs:
+            return []
+        codes = query.outputs[query.items.tolist().index(self.places[item])]
+        outputs, scored = cast(Any, self.lab.items).outputs[self.places[item]], self.ledger.labels.get(item)
+        known = scored if isinstance(scored, Mapping) else {}
+        return self.shuffle(item, [outputs[code] for code in codes if outputs[code] not in known])
+
+    def shuffle(self, item: str, outputs: Iterable[str]) -> list[str]:
+        """Outputs of an item in an order of this lab's own."""
+        return sorted(outputs, key=lambda output: self.rank(item, output))
+
+    def rank(self, item: str, output: str) -> str:
+        """A private random number of an output of an item."""
+        return digest_of(self.private + canonical([item, output]).encode())
+
+    def pool_without(self, skipped: Iterable[str]) -> Pool:
+        """The lab's items in private order, where the items `skipped` cannot be labelled."""
+        pool = self.lab.pool(PrivateRandomness(self.private))
+        unasked = np.array(sorted(self.places[each] for each in skipped), dtype=np.int64)
+        return pool.without(unasked) if len(unasked) else pool
+
+    @property
+    def course(self) -> Course:
+        """The conversation, begun anew where what was said before has changed."""
+        if self._course is None:
+            self._course = Course(self.learner, self.pool_without(self.ledger.skipped), self.protocol.shared)
+        return self._course
+
+    @property
+    def learner(self) -> Learner:
+        """Who asks."""
+        return self.budgets.of(self._learner)
+
+    @property
+    def error_labels(self) -> int:
+        """Labels to ask for after the answer is known."""
+        return self.budgets.error
+
+    @property
+    def budgets(self) -> Budgets:
+        """What the lab wants to spend."""
+        return self._given or Budgets(self.ledger.budget, self.ledger.error_labels)
+
+    def _hear(self) -> None:
+        ledger = self.ledger
+        for event, _ in self.journal.news(self._heard):
+            if event.answer is not None or event.item not in self.places:
+                self._check(event)
+            if event.kind in CHANGES or event.item in ledger.skipped:
+                self._course = None  # what was said before has changed
+            ledger.hear(event)
+            self._heard = max(self._heard, event.seq)
+
+    def _check(self, event: Event) -> None:
+        where = f"event {event.seq} of {self.journal.where}"
+        if event.item is not None and event.item not in self.places:
+            raise BadJournal(f"{where} is about {event.item!r}, which is not in the pool")
+        answers, said = self.protocol.answers, event.answer
+        if isinstance(answers, Gold):
+            known = said is None or answers.reads(said)
+        else:
+            known = said is None or (isinstance(said, int) and 0 <= said < len(answers))
+        if not known:
+            raise BadJournal(f"{where} has a label that the protocol does not have")
+
+    def _draw(self) -> None:
+        """The private seed. A run of a protocol that asks for a registration waits for it, and for the beacon's value."""
+        check_registered(self.protocol, self.lab, self.journal, self.ledger, self.secret)
+        self.private = seed_of(self.secret, self.ledger.beacon)
+
+    def _answers(self, query: Query) -> Answers:
+        said = [self.ledger.labels[self.lab.ids[item]] for item in query.items.tolist()]
+        return Answers.of(query, said, self.lab.recipe.C, self.lab.items)
+
+
+class Budgets(NamedTuple):
+    """Labels that a lab wants to spend, None where the plan decides; and those to measure the answer's error with."""
+
+    choose: int | None = None
+    error: int = 0
+
+    def of(self, learner: Learner) -> Learner:
+        """The `learner` with these, and after it what measures the error of its answer."""
+        if self.choose is not None:
+            learner = learner_for(learner.plan.spending(self.choose))
+        return Measured(learner, self.error) if self.error else learner
+
+
+class Session(Replay):
     """One lab's run of a protocol on its pool.
 
     Parameters
@@ -47,18 +187,20 @@ class Session:
     journal
         A new journal is bound to protocol and pool; an old one must belong to them.
     annotator
-        Who labels, if nothing else is said.
+        Who labels, unless a call names somebody.
     budgets
         Labels that the lab wants to spend, and those to measure the answer's error with; what the journal says if left out.
     note
-        Is told, in a sentence, what a person who runs may want to know.
+        Called with sentences for whoever runs it.
 
     Attributes
     ----------
-    replayed
-        The run as the journal tells it.
+    ledger
+        What the journal adds up to: ``labels`` has the label codes by item, ``skipped`` the items nobody could label.
     secret
         What this lab commits to.
+    private
+        The seed of the lab's private randomness: the secret, or a hash of it and a beacon's value, if there is one.
     fresh
         Had nothing been asked when the journal was opened?
 
@@ -98,19 +240,17 @@ class Session:
         budgets: Budgets | None = None,
         note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self.protocol, self.journal = protocol, journal
-        self._annotator, self._budgets = annotator, budgets
-        learner = protocol.learner
-        self.secret, self.lab = bind(protocol, lab, journal, (budgets or Budgets()).of(learner), note)
-        self.replay = Replay(protocol, self.lab, journal, secret=self.secret, learner=learner, budgets=budgets)
-        self.replay.hear()
+        self._annotator = annotator
+        secret, lab = bind(protocol, lab, journal, (budgets or Budgets()).of(protocol.learner), note)
+        super().__init__(protocol, lab, journal, secret=secret, budgets=budgets)
+        self.hear()
         self.fresh = not self.ledger.asked
         self.refresh()
 
     def refresh(self) -> None:
-        """Take in what was written to the journal since, by this session or others, and go on from there."""
-        self.replay.hear()
-        query = self.replay.go_on()
+        """Read what was added to the journal since, by this session or others, and go on from there."""
+        self.hear()
+        query = self.go_on()
         self._check_conclusion(query)
         if query is None:
             return
@@ -121,21 +261,11 @@ class Session:
                 detail["outputs"] = {item: self.outputs(item) or self.pair(item) for item in self.open}
             self._record([*fresh, Event(kind="open", detail=detail)])
 
-    @property
-    def ledger(self) -> Ledger:
-        """What the journal says: ``ledger.labels`` are label codes by item, ``ledger.skipped`` whom nobody could label."""
-        return self.replay.ledger
-
-    @property
-    def private(self) -> bytes:
-        """The seed of the lab's private randomness: the secret, or a hash of it and a beacon's value, if there is one."""
-        return self.replay.private
-
     def _check_conclusion(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
         if self.protocol.binding or not self.ledger.results or self.ledger.changed or self.ledger.grown:
             return  # the budget of a confirmation may be raised
-        was, more = self.ledger.results[-1], query is not None and self._budgets is None
+        was, more = self.ledger.results[-1], query is not None and self._given is None
         if more or (query is None and was != self.result.conclusion):
             now = "asks for more labels" if more else f"comes to hypothesis {self.result.conclusion}"
             raise BadJournal(
@@ -154,12 +284,12 @@ class Session:
     def open(self) -> list[str]:
         """Ids of the items to label now; none when the run has ended."""
         query = self.course.query
-        return [] if query is None else self.replay.open(query)
+        return [] if query is None else self.unanswered(query)
 
     def outputs(self, item: str) -> list[str]:
         """Of an open `item` the outputs that need a score, in a private order; none where outputs are not scored."""
         query = self.course.query
-        return [] if query is None else self.replay.unscored(item, query)
+        return [] if query is None else self.unscored(item, query)
 
     def wanted(self, item: str, said: Said) -> Said:
         """Of what is `said` of an open `item`, what is asked for: where outputs are scored, scores of those that need one.
@@ -181,7 +311,7 @@ class Session:
 
     def pair(self, item: str) -> list[str]:
         """All outputs of an `item`, in a private order."""
-        return self.replay.shuffle(item, cast(Any, self.lab.items).outputs[self.replay.places[item]])
+        return self.shuffle(item, cast(Any, self.lab.items).outputs[self.places[item]])
 
     @property
     def ended(self) -> bool:
@@ -192,11 +322,6 @@ class Session:
     def result(self) -> Result:
         """What the run returned; `BadLabel` is raised while labels are missing."""
         return self.course.result()
-
-    @property
-    def course(self) -> Course:
-        """The conversation, also for those who show its progress."""
-        return self.replay.course
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -220,8 +345,8 @@ class Session:
         }
         if isinstance(self.protocol.answers, Scores):
             counts["judgements"] = self.course.judged
-        if self.replay.budgets.choose is not None:
-            counts["budget"] = self.replay.budgets.choose
+        if self.budgets.choose is not None:
+            counts["budget"] = self.budgets.choose
         return counts
 
     @property
@@ -236,23 +361,13 @@ class Session:
         return labels, ledger.skipped & seen
 
     @property
-    def error_labels(self) -> int:
-        """Labels to ask for after the answer is known, to measure how often it errs."""
-        return self.replay.error_labels
-
-    @property
-    def learner(self) -> Learner:
-        """The protocol's; and what measures the error, if that is wanted."""
-        return self.replay.learner
-
-    @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol or the lab says so."""
-        most = self.replay.budgets._replace(error=0).of(self.protocol.learner).plan.budget
-        return None if most is None else most + self.replay.error_labels
+        most = self.budgets._replace(error=0).of(self.protocol.learner).plan.budget
+        return None if most is None else most + self.error_labels
 
     def measure_error(self, labels: int) -> None:
-        """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
+        """Measure how often the answer errs, with so many more `labels`; the journal remembers the largest number.
 
         Raises
         ------
@@ -266,7 +381,7 @@ class Session:
             self._record([Event(kind="measure", detail={"labels": labels})])
 
     def spend(self, labels: int) -> None:
-        """Ask for so many `labels` in all, neither fewer nor more; the journal remembers what was said last.
+        """Ask for exactly this many `labels` in all; the journal remembers the last number.
 
         Where the first of a public order is proven before, the others sharpen its tolerance.
 
@@ -286,7 +401,7 @@ class Session:
             self._record([Event(kind="budget", detail={"labels": labels})])
 
     def sign(self, name: str) -> None:
-        """Give the lab its `name`, once and for all: certificates carry it.
+        """Name the lab, once and for all: certificates carry the `name`.
 
         Raises
         ------
@@ -298,7 +413,7 @@ class Session:
         self._record(name_events(self.protocol, self.journal, self.ledger, name))
 
     def answer(self, item: str, label: Said, *, annotator: str | None = None) -> None:
-        """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
+        """Give an open `item` its `label`. When this returns, it is on the disk, with the name of the `annotator`.
 
         Raises
         ------
@@ -308,7 +423,7 @@ class Session:
         self.answer_all({item: label}, annotator=annotator)
 
     def answer_all(self, labels: Mapping[str, Said], *, annotator: str | None = None) -> None:
-        """Give open items their `labels`, by id, all or none; `annotator` gave them.
+        """Give open items their `labels`, by id, all or none, with the name of the `annotator`.
 
         Raises
         ------
@@ -331,12 +446,12 @@ class Session:
         return code
 
     def show(self, item: str, *, annotator: str | None = None) -> None:
-        """Somebody, `annotator`, sees an output of this `item` from now on, so that nobody skips it any more."""
+        """Record that `annotator` sees an output of this `item`: from now on nobody can skip it."""
         if item not in self.ledger.shown:
             self._record([Event(kind="show", item=item, annotator=annotator or self._annotator)])
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
-        """Nobody can label this open `item`, says `annotator`: the next one of the scan takes its place.
+        """Record that nobody can label this open `item`, as `annotator` says; the next one of the scan takes its place.
 
         Raises
         ------
@@ -349,7 +464,7 @@ class Session:
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
     def vote(self, item: str, label: Said | None, *, annotator: str, needed: int) -> None:
-        """One of several opinions on an open item. The commonest counts, once there are enough.
+        """Record one of several opinions on an open item; the commonest counts once there are enough.
 
         Parameters
         ----------
@@ -375,7 +490,7 @@ class Session:
         self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
-        """Take back what `annotator` said of `item` (answer, skip or vote), or without a name what anybody said.
+        """Take back what `annotator` said of `item`: an answer, a skip or a vote. Without a name, what anybody said.
 
         The run is replayed without it.
 
@@ -389,7 +504,7 @@ class Session:
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
     def correct(self, item: str, label: Said, *, annotator: str | None = None) -> None:
-        """Give an `item` that was answered another `label`, from `annotator`; the run is replayed with it.
+        """Replace the label of an answered `item` by `label`, as `annotator` says; the run is replayed with it.
 
         Raises
         ------
@@ -404,7 +519,7 @@ class Session:
         self._record([saying("correction", item, code, annotator or self._annotator)])
 
     def finish(self) -> None:
-        """The run has ended: what it came to is recorded once."""
+        """Record what the run came to, once it has ended."""
         result = self.result
         if not self.ledger.results or self.ledger.results[-1] != result.conclusion or self.ledger.grown:
             detail: dict[str, int | str | None] = {"hypothesis": result.hypothesis, "labels": result.labels}

@@ -23,7 +23,7 @@ from replical.classes.grading import Scores
 from replical.learners.handicap.bets import Bets, Block, Floats, Mask, Observation, factor
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.outcomes import Outcomes
+from replical.learners.result import Outcomes
 from replical.pools.version_space import VersionSpace
 
 PLAYS = 40

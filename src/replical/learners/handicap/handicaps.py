@@ -39,7 +39,7 @@ _SLOPES = [Decimal(tenth) / 10 for tenth in range(1, 600)]  # L = ε/τ that are
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Handicaps:
-    """Where handicaps come from, if not from the prior: from a cover of the class, from nowhere, or as they are given.
+    """Public handicaps that follow from no prior: none, numbers of your own, or a cover of the class.
 
     Made by `Handicaps.cover`, `Handicaps.zero` or `Handicaps.of`.
 

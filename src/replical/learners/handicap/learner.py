@@ -34,8 +34,7 @@ from replical.learners.handicap.bets import Bets, Block, Observation, next_query
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, conclude
 from replical.learners.handicap.table import TableBets
-from replical.learners.outcomes import Standing
-from replical.learners.result import Result
+from replical.learners.result import Result, Standing
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace

@@ -15,7 +15,7 @@ Reference: ours; measured in docs/how-to/choose-among-my-models.md.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
@@ -49,9 +49,6 @@ class Reply(NamedTuple):
     code: int | None
 
 
-Course = Generator[int, int | None, "Inquiry"]
-
-
 @dataclass(kw_only=True, eq=False)
 class Inquiry:
     """Public items while they are asked about, of a class `C`: who is in play, and what comes next.
@@ -76,13 +73,9 @@ class Inquiry:
     >>> C = PredictionTable(["a", "b", "c"])
     >>> said = C.items(np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0]]))
     >>> inquiry = Inquiry(C=C, items=said, walk=np.array([2, 0, 1]))
-    >>> course = inquiry.run()
-    >>> next(course), course.send(1)  # item 0 is passed: all agree on it
-    (2, 1)
-    >>> try:
-    ...     course.send(0)
-    ... except StopIteration:
-    ...     inquiry.prior.places.tolist(), inquiry.asked
+    >>> for item in inquiry.rows():  # item 0 is passed: all agree on it
+    ...     inquiry.hear(item, [0, 0, 1][item])
+    >>> inquiry.prior.places.tolist(), inquiry.asked
     ([0, 1, 2], [Reply(item=2, code=1), Reply(item=1, code=0)])
     """
 
@@ -127,13 +120,6 @@ class Inquiry:
         """Item after item that has to be asked; each is heard before the next."""
         while len(ahead := self.ahead):
             yield int(ahead[0])
-
-    def run(self) -> Course:
-        """Ask item after item, and listen."""
-        for item in self.rows():
-            code = yield item
-            self.hear(item, code)
-        return self
 
     @property
     def prior(self) -> Prior:

@@ -74,8 +74,8 @@ def _draw_panel(axes: Axes, panel: list[Growth], axis: str) -> None:
             x, y, yerr=_error_bars(growth), linewidth=1, elinewidth=1.2, capsize=2.5, color=shade, linestyle=line
         )
         style.draw_markers(axes, [point.row for point in growth.points], zip(x, y, strict=True))
-        if growth.paper is not None:
-            axes.plot(x, _bound_line(growth, growth.paper), color=shade, linestyle=":", linewidth=1.2)
+        if growth.power.paper is not None:
+            axes.plot(x, _bound_line(growth, growth.power.paper), color=shade, linestyle=":", linewidth=1.2)
         look: dict[str, Any] = {
             "color": shade,
             "linestyle": line,
@@ -145,8 +145,10 @@ def _caption(drawn: list[Growth], axis: str) -> str:
         by_learner[f"{growth.learner} ({growth.plan})"].append(growth)
     parts = []
     for name, mine in by_learner.items():
-        paper = [growth.paper for growth in mine if growth.paper is not None]
-        parts.append(f"{name} {_span([growth.fitted for growth in mine])}" + (f" [{_span(paper)}]" if paper else ""))
+        paper = [growth.power.paper for growth in mine if growth.power.paper is not None]
+        parts.append(
+            f"{name} {_span([growth.power.fitted for growth in mine])}" + (f" [{_span(paper)}]" if paper else "")
+        )
     return (
         f"Fitted exponents of {SCALES[axis]}, in brackets those of the paper's bound (dotted): {list_few(parts, 7)}. "
         "Points are means with standard errors, half filled where nothing is proven; vacuous cells are among them."
