@@ -6,16 +6,27 @@ import io
 import os
 import signal
 import sys
+from contextlib import suppress
 from typing import Any
 
 from replical import __version__
 from replical.errors import ReplicalError
 
 INTERRUPTED = 130
+UNWRITTEN = 74  # the answer could not be written (EX_IOERR): no other code may stand for that
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    from replical.cli.output import Unwritten
+
+    try:
+        return _run_command(arguments)
+    except Unwritten as lost:
+        return _give_up_output(lost.error)
+
+
+def _run_command(arguments: list[str] | None) -> int:
     words = sys.argv[1:] if arguments is None else arguments
     if words == ["--version"]:  # needs no parser
         sys.stdout.write(f"replical {__version__}\n")
@@ -40,8 +51,6 @@ def main(arguments: list[str] | None = None) -> int:
             return leave.exit_code
     except (KeyboardInterrupt, typer.Abort):
         pass
-    except BrokenPipeError:
-        return _nobody_listens()
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
         if package not in EXTRAS:
@@ -70,23 +79,48 @@ def _rare(option: str, context: Any) -> str:
     return f": give it as --set {name}=VALUE" if name in PARAMETERS else ""
 
 
-def _nobody_listens() -> int:
-    """Whoever read standard output has left: so do we, quietly."""
-    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed with the process
-    return 1
+def _give_up_output(error: OSError) -> int:
+    """What is left to write goes nowhere: quietly where whoever read it has left, with a sentence where a disk is full."""
+    from replical.cli.output import notes
+
+    if not isinstance(error, BrokenPipeError):
+        notes.say(f"Error: the answer cannot be written to standard output: {error.strerror}", style="bold red")
+    _lead_nowhere(sys.stdout)
+    return UNWRITTEN
+
+
+def _lead_nowhere(stream: Any) -> None:
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """A file that is opened must not become standard output: where that was closed, it leads nowhere."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - closed with the process
 
 
 def run() -> None:
     """Entry point of the ``replical`` command."""
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     code = main()
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        code = _nobody_listens()
-    if code == INTERRUPTED:  # leave at once: worker processes follow, nothing else is pending
+    except OSError as error:
+        code = _give_up_output(error)
+    try:
         sys.stderr.flush()
+    except OSError:
+        _lead_nowhere(sys.stderr)
+    if code == INTERRUPTED:  # leave at once: worker processes follow, nothing else is pending
         os._exit(code)
     sys.exit(code)

@@ -10,7 +10,7 @@ import typer
 
 from replical.classes.grading import answering
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, prose
+from replical.cli.output import Unwritten, answer, prose
 from replical.core.text import count, visible
 from replical.errors import BadJournal, BadLabel
 from replical.lab.columns import said_code
@@ -51,7 +51,10 @@ def export_command(
     with Journal(journal, write=False) as lab_journal:
         export = export_labels if labels_only else Journal.export
         if out is None:
-            export(lab_journal, cast(TextIO, _Seen(sys.stdout)) if sys.stdout.isatty() else sys.stdout)
+            try:
+                export(lab_journal, cast(TextIO, _Seen(sys.stdout)) if sys.stdout.isatty() else sys.stdout)
+            except OSError as error:
+                raise Unwritten(error) from error
             return
         try:
             with out.open("w", newline="", encoding="utf-8") as file:

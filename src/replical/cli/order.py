@@ -216,6 +216,8 @@ def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
         f"{count(len(inquiry.asked) - skipped, 'label')}{more}, of {count(len(items), 'public item')}; "
         f"{len(inquiry.in_play)} of {count(len(inquiry.C), 'model')} still in play."
     )
+    if skipped == len(inquiry.asked):
+        prose.say("Nothing was learned of the models: the order is by the vote, then by name.")
 
 
 class ReadOrder(NamedTuple):

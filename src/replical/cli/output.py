@@ -23,6 +23,19 @@ _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None
 _PATIENCE = 2.0  # seconds without a word
 
 
+class Unwritten(Exception):
+    """The answer could not be written, because of this error."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def _go_on() -> None:
+    """Raise what is being handled: rich would end the process with 1, which means no."""
+    raise  # noqa: PLE0704
+
+
 class Screen:
     """A console of rich, which is loaded when something is first printed: JSON does without."""
 
@@ -34,20 +47,33 @@ class Screen:
         """The console itself."""
         from rich.console import Console
 
-        return Console(stderr=self._stderr, highlight=False, width=_WIDTH)
+        console = Console(stderr=self._stderr, highlight=False, width=_WIDTH)
+        console.on_broken_pipe = _go_on  # type: ignore[method-assign]
+        return console
 
     @property
     def is_terminal(self) -> bool:
         """Does somebody watch?"""
         return self.console.is_terminal
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """An answer is written, or its loss is told; a note need not be."""
+        try:
+            yield
+        except OSError as error:
+            if not self._stderr:
+                raise Unwritten(error) from error
+
     def print(self, *what: Any, **how: Any) -> None:
         """Print `what`; `how` is explained by rich."""
-        self.console.print(*(visible(each) if isinstance(each, str) else each for each in what), **how)
+        with self._writing():
+            self.console.print(*(visible(each) if isinstance(each, str) else each for each in what), **how)
 
     def say(self, sentence: str, **how: Any) -> None:
         """A sentence as it is, on one line however long; `how` is explained by rich."""
-        self.console.print(visible(sentence), markup=False, soft_wrap=True, **how)
+        with self._writing():
+            self.console.print(visible(sentence), markup=False, soft_wrap=True, **how)
 
 
 prose = Screen()
@@ -61,7 +87,10 @@ def warn(sentence: str) -> None:
 
 def answer(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+    try:
+        sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
+    except OSError as error:
+        raise Unwritten(error) from error
 
 
 def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:

@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from support.attacks import ATTACKS
 from support.processes import INTERRUPTED, gone, groups, interrupt, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
@@ -74,3 +75,31 @@ def test_any_encoding_will_do():
     assert json.loads(done.stdout)["inputs"]["seed"] == "Zürich"
     plain = subprocess.run(base, capture_output=True, text=True, check=True, env=environment)
     assert "identical" in plain.stdout
+
+
+STREAMS = {">/dev/full": 74, ">&-": None, "| true": 74, "2>/dev/full": None, "<&- >&- 2>&-": None}
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs devices")
+@pytest.mark.parametrize("buffered", [True, False])
+@pytest.mark.parametrize(
+    "words", ["doctor", "doctor --json", "verify nothing.json", "verify nothing.json --json", "journal export {}"]
+)
+@pytest.mark.parametrize("stream", STREAMS)
+def test_output_that_fails_has_a_code_of_its_own(stream, words, buffered, tmp_path):
+    """1 means no: a closed pipe or a full disk must not say it. What goes to standard error may be lost."""
+    from support.journals import begun
+
+    assert len(STREAMS) * 10 == ATTACKS["output to a full disk, a closed pipe, or closed streams"]
+    wanted = {"doctor": 0, "verify": 2, "journal": 0}[words.split()[0]]
+    told = "--json" in words or not words.startswith("verify")  # does anything go to standard output?
+    code = (STREAMS[stream] if told else None) or wanted
+    environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
+    command = f"set -o pipefail; {sys.executable} -m replical {words.format(begun(tmp_path))} {stream}"
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60, env=environment
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+    assert ("the answer cannot be written" in done.stderr) is (stream == ">/dev/full" and code == 74)
