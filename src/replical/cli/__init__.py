@@ -94,6 +94,12 @@ def _lead_nowhere(stream: Any) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _interrupt_once(*_: Any) -> None:
+    """Somebody who presses Ctrl-C again must not cut off the end of what the first one ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _open_streams() -> None:
     """A file that is opened must not become standard output: where that was closed, it leads nowhere."""
     for number in (0, 1, 2):
@@ -109,6 +115,8 @@ def _open_streams() -> None:
 def run() -> None:
     """Entry point of the ``replical`` command."""
     _open_streams()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
+        signal.signal(signal.SIGINT, _interrupt_once)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
