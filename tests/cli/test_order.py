@@ -206,6 +206,12 @@ def test_what_cannot_be_an_order_is_one_sentence(folder, command, words, message
     assert not Path("o.json").exists()
 
 
+def test_an_order_without_a_label_says_so(folder, command):
+    write_csv("same.csv", folder | dict.fromkeys(MODELS, folder["truth"]))
+    code, out, _ = command("data", "order", "same.csv", "--labels", "truth", "--out", "o.json")
+    assert (code, "Nothing was learned of the models: the order is by the vote, then by name." in out) == (0, True)
+
+
 def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
     some = {number: label if number % 3 else "" for number, label in enumerate(folder["truth"])}
     write_csv("some.csv", folder | {"truth": [*some.values()]})

@@ -46,14 +46,12 @@ def init_command(
     label_column: Annotated[
         str | None, typer.Option(help="column with the right answers, if the table has one (one named label is found)")
     ] = None,
-    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
+    leave_out: flags.LeaveOut = None,
     class_spec: Annotated[
         str | None,
         typer.Option("--class", help=f"rules in place of models: {flags.CLASSES}; or linear:D, without a list"),
     ] = None,
-    candidates: Annotated[
-        str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
-    ] = None,
+    candidates: flags.Candidates = None,
     features: Annotated[
         str | None,
         typer.Option(help="columns of a --class, e.g. age,dose, or a .txt or .csv with them (CSV: feature, low, high)"),
@@ -65,17 +63,10 @@ def init_command(
             "with public values, to cut at quantiles"
         ),
     ] = None,
-    values: Annotated[
-        str | None,
-        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for handicap")
-    ] = None,
-    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")] = None,
-    price: Annotated[
-        float | None, typer.Option(parser=flags.number, help="what abstaining costs, as a share of the costliest error")
-    ] = None,
+    values: flags.LabelValues = None,
+    weights: flags.Weights = None,
+    abstain: flags.Abstain = None,
+    price: flags.Price = None,
     public: Annotated[
         str | None,
         typer.Option(

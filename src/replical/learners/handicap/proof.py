@@ -412,7 +412,7 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, alike: int, names: str
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    end = f"the budget of {proof.budget} labels was spent" if proof.spent else "the pool was used up"
+    end = f"the budget of {count(proof.budget or 0, 'label')} was spent" if proof.spent else "the pool was used up"
     order = [] if plan.source == "order" else ["a public order of preference"]
     usual = ["more labels" if proof.spent else "more items", *order, "or a larger epsilon"]
     why, items = f"{end} before one candidate was left: the answer is one of", count(proof.scanned, "item")
