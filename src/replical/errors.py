@@ -14,6 +14,14 @@ class ReplicalError(Exception):
     """Root of every error raised on purpose by this library."""
 
 
+class Unwritten(Exception):
+    """The answer could not be written, because of this error."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class ValueOutOfRange(ReplicalError, ValueError):
     """A number lies outside the range in which it means something."""
 
