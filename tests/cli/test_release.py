@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from replical.lab import release as releases
+from replical.lab.certificate.file import write
 from replical.lab.protocol import Protocol
-from replical.lab.release import read_vote, string_of, vote_of, write_vote
+from replical.lab.release import read_vote, string_of, vote_of
 from support.lab import content, world, write_csv
 
 SAID = content(epsilon=0.2, labs=3, nu=0) | {"labs": {"names": ["north", "south", "east"]}}
@@ -34,7 +35,7 @@ def curator(tmp_path, monkeypatch, command):
     class Curator:
         def vote(self, name, /, **changes):
             made = {"schema": "replical.vote/1", "protocol_fingerprint": protocol.fingerprint, "lab": name}
-            write_vote(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
+            write(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
             return f"{name}.json"
 
         def __call__(self, *words, epsilon="1", sampler="exact", code=0):

@@ -19,6 +19,7 @@ from replical.core.files import write_whole
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
 from replical.gpu.device import use
+from replical.lab.certificate.file import write
 from replical.lab.certificate.page import page
 from replical.lab.journal.binding import SCHEMA, commitment
 from replical.lab.journal.journal import Journal
@@ -26,7 +27,7 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import VOTE_SCHEMA as VOTE
-from replical.lab.release import vote_of, write_vote
+from replical.lab.release import vote_of
 from replical.lab.run import check_allowed, register_run, run
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import read_private
@@ -114,7 +115,8 @@ def run_command(
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--register": register}
         sources.check_usage(labels, ask, writes=writes, reads=reads)
-    sources.check_truths(truths)
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
     if vote is not None and (html is not None or envelope is not None or require_proof):
         raise BadUsage("--html, --envelope and --require-proof are about a certificate, and --vote writes none")
     protocol = Protocol.read(protocol_file)
@@ -301,7 +303,7 @@ def _write_files(
 def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
     """A vote and nothing else: what the lab found is not shown either."""
     vote = vote_of(session, approve=approve)
-    write_vote(vote, out)
+    write(vote, out, what="the vote")
     if as_json:
         answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
     else:
