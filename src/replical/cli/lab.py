@@ -59,7 +59,7 @@ def release_command(
     budget: Annotated[Path, typer.Option(help="TOML file of what may be spent in all: begin it with total = 2.0")],
     out: Annotated[Path, typer.Option(help="the release to write")],
     votes: Annotated[
-        list[Path] | None, typer.Argument(metavar="VOTE", help="votes, as replical run --private writes them")
+        list[Path] | None, typer.Argument(metavar="VOTE", help="votes, as replical run --vote answer writes them")
     ] = None,
     nobody: Annotated[
         int | None,
