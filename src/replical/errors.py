@@ -181,6 +181,8 @@ RETIRED: dict[str, str] = {
     "--law": "leave it out, replical.World(law=..) takes one",
     "--plot": "leave it out, replical.curve and the JSON answer have the numbers",
     "--group": "write --set group=COLUMN --set group_size=NUMBER",
+    "--private": "write --vote answer",
+    "--approve": "write --vote left",
     "--votes": "write --page votes=NUMBER",
     "--host": "write --page host=ADDRESS",
     "--port": "write --page port=NUMBER",
