@@ -3,7 +3,9 @@
 Each mutant changes one thing in a copy of the package, as small as a slip, and runs the row's own test.
 """
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +76,13 @@ MUTANTS = {
 }  # fmt: skip
 
 
+def ran(test, src, *words, **environment):
+    """The test of a row in a process of its own, on some copy of the package."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *words, f"tests/{test}"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (src, ROOT / "tests")))} | environment
+    return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", MUTANTS)
 def test_the_test_of_a_row_notices(name, tmp_path):
@@ -84,7 +93,23 @@ def test_the_test_of_a_row_notices(name, tmp_path):
     assert before in text
     module.write_text(text.replace(before, after), encoding="utf-8")
     compile(module.read_text(encoding="utf-8"), str(module), "exec")
-    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"tests/{NAMED[name]}"]
-    env = os.environ | {"PYTHONPATH": str(tmp_path / "src")}
-    done = subprocess.run(words, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=600)
+    done = ran(NAMED[name], tmp_path / "src")
     assert done.returncode == 1, f"{NAMED[name]}: {done.stdout[-300:]}"
+
+
+ROWS_OF = {test: [row for row in ROWS if row[3].strip("`") == test and ":" in row[2]] for test in NAMED.values()}
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("test", sorted(test for test, rows in ROWS_OF.items() if rows and test[0] in "ul"))
+def test_the_test_of_a_row_runs_what_the_row_names(test, tmp_path):
+    """Units and laws; the others take long while functions are counted."""
+    done = ran(test, ROOT / "src", "-p", "support.recorder", RECORD=str(tmp_path / "ran"))
+    assert done.returncode == 0, done.stdout[-300:]
+    functions = json.loads((tmp_path / "ran").read_text("utf-8"))
+    for name, _, named, *_ in ROWS_OF[test]:
+        for each in re.findall(r"`([\w.]+:[\w.]+)`", named):
+            module, _, attribute = each.partition(":")
+            own = [one.partition(":")[2] for one in functions if one.partition(":")[0] == module]
+            inherited = "." in attribute and any(one.endswith(f".{attribute.rpartition('.')[2]}") for one in own)
+            assert inherited or any(f"{one}.".startswith(f"{attribute}.") for one in own), f"{name}: {each}"

@@ -204,7 +204,7 @@ def open_command(
     published = read(certificate)
     lab = _read_lab(published, pool, id_column)
     with Journal(journal, write=False) as lab_journal:
-        session = session_of(published["body"], protocol_of(published["body"]), lab, lab_journal)
+        session = session_of(published, protocol_of(published["body"]), lab, lab_journal)
         opened = open_entries(published, session, items or (), None if draw is None else (beacon or "", draw))
     write_opening(opened, out)
     number, total = len(opened["entries"]), published["body"]["transcript"]["entries"]

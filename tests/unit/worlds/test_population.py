@@ -42,6 +42,7 @@ def test_population_error_is_exact_with_noise():
     world = Population(table, target=2, cells=cells, noise=0.3)
     differ = Fraction(int((cells[:, 1] != cells[:, 2]).sum()), 40)
     assert world.error(1) == differ * (1 - Fraction(3, 20)) + (1 - differ) * Fraction(3, 10)
+    assert world.nu == min(world.error(h) for h in range(5)) == Fraction(3, 10)
 
 
 @pytest.mark.parametrize("k", [4000, 2**64])
