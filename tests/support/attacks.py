@@ -12,6 +12,7 @@ ATTACKS = {
     "output to a full disk, a closed pipe, or closed streams": 50,
     "a second Ctrl-C while workers are ended": 12,
     "an error that was measured until it looked good": 9,
+    "a link of one person, opened in the browser of another (simulated browsers)": 20,
     "a formula as item, label, annotator or detail in an export": 10,
 }
 
