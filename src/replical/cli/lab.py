@@ -12,7 +12,7 @@ from replical.cli.output import answer, prose
 from replical.core.text import count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.file import write
-from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, write_items
+from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
 from replical.lab.signatures import new_key, read_public
@@ -132,7 +132,7 @@ def overlap_command(
         raise BadUsage("give two files of hashes, or --protocol, --pool, --key and --out to write one")
     never_over({"--out": out}, {"the protocol": protocol_file, "--pool": pool, "--key": key})
     lab = pool_of(pool, Protocol.read(protocol_file).recipe, id_column)
-    write_items(items_file(lab, read_key(key)), out)
+    write(items_file(lab, read_key(key)), out, what="the hashes")
     if as_json:
         answer({"schema": "replical.overlap/1", "items": len(lab), "hashes": str(out)})
     else:

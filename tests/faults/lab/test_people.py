@@ -94,20 +94,6 @@ def test_one_browser_has_one_vote(world):
     assert desk.session.ledger.labels == {item: 1}
 
 
-def test_who_has_not_labelled_may_change_the_name(world):
-    desk = world[0]
-    ann = Person(application(*world), "an")
-    assert ann.post("/api/join", name="ann")[0] == 200
-    assert ann.post("/api/answer", item=ann.item(), label="yes")[0] == 200
-    assert rows(desk, "answer") == rows(desk, "join") == ["ann"]
-
-
-@pytest.mark.parametrize("name", ["vote", "Vote", "ＶＯＴＥ"])
-def test_nobody_is_the_vote_itself(world, name):
-    """In a journal it is who gave a label that several people decided on, and might take it back."""
-    assert Person(application(*world)).post("/api/join", name=name)[0] == 400
-
-
 def test_a_cookie_is_not_made_from_a_name(world):
     """No name, no hash of the journal and no other person's link says who somebody is."""
     desk = world[0]
