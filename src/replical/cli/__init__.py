@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from replical import __version__
-from replical.errors import ReplicalError
+from replical.errors import ReplicalError, Unwritten
 
 INTERRUPTED = 130
 UNWRITTEN = 74  # the answer could not be written (EX_IOERR): no other code may stand for that
@@ -18,8 +18,6 @@ UNWRITTEN = 74  # the answer could not be written (EX_IOERR): no other code may 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    from replical.cli.output import Unwritten
-
     try:
         return _run_command(arguments)
     except Unwritten as lost:

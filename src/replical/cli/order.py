@@ -22,7 +22,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.ordering import SCHEMA, OrderFile, Ordering, active_section, asked_of, order_by, vote_section
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol, recipe_of
-from replical.lab.public import check_features, check_ids
+from replical.lab.public import PublicSample, check_features, check_ids
 from replical.lab.schema import SCHEMA as PROTOCOL
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_labels
@@ -199,16 +199,17 @@ def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
         prose.say("Nothing was learned of the models: the order is by the vote, then by name.")
 
 
-class ReadOrder(NamedTuple):
-    """What a protocol says of an order that was read, and the public table it was made from, if there is one."""
+class PublicOrder(NamedTuple):
+    """What a protocol says of its order, the file that it was made from, and the labelled items where they make it."""
 
-    section: dict[str, Any]
-    table: Path | None
+    section: dict[str, Any] | None = None
+    file: Path | None = None
+    sample: PublicSample | None = None
 
 
 def read_order(
     file: Path, public: str | None, pool: Path | None, recipe: Recipe, id_column: str, *, instead: object
-) -> ReadOrder:
+) -> PublicOrder:
     """The order in a file, computed again on its public table, none of whose items is in the `pool`."""
     if instead is not None:
         raise BadUsage("--prefer says who is preferred: give it, or --handicap")
@@ -216,7 +217,7 @@ def read_order(
     if not order.from_table:
         if public is not None:
             raise BadUsage(f"{file} was made by {order.made}, without a public table: leave out --public, or --prefer")
-        return ReadOrder(order.section(recipe, None, str(file), ""), None)
+        return PublicOrder(order.section(recipe, None, str(file), ""), None)
     if public is None:
         raise BadUsage(f"{file} was made from a public table: give it too, --public TABLE")
     table = Path(public)
@@ -229,7 +230,7 @@ def read_order(
     section = order.section(recipe, items, str(file), str(table))
     if pool is not None:
         _check_apart(items, table, pool, id_column)
-    return ReadOrder(section, table)
+    return PublicOrder(section, table)
 
 
 def _check_apart(items: LabPool, table: Path, pool: Path, id_column: str) -> None:
@@ -246,7 +247,7 @@ def ask_order(
     journal: Path,
     shown: Sequence[str],
     id_column: str,
-) -> ReadOrder:
+) -> PublicOrder:
     """An order from a hundred labels that somebody at the terminal gives now, kept in a `journal`."""
     items = flags.pool_of(table, recipe)
     _check_apart(items, table, pool, id_column)
@@ -259,4 +260,4 @@ def ask_order(
     if inquiry is None:
         raise typer.Exit(say_pending(session, None))
     _say_asked(items, inquiry)
-    return ReadOrder(active_section(items, inquiry), table)
+    return PublicOrder(active_section(items, inquiry), table)

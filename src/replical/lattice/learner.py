@@ -156,7 +156,6 @@ class Lattice:
             rho_predicted=0.0 if enclosed else differ_estimate(V),
             crossings=crossed,
             cell=C.cell_of(h),
-            accurate=accurate,
             axes=axes,
             wrong=wrong,
             open=open_,
@@ -192,8 +191,6 @@ class LatticeProof:
         With what probability the walls of a fresh lattice run through the directions that are left, at most.
     cell
         The answer, one whole number an axis of the lattice.
-    accurate
-        Is the error proven to be at most ε?
     axes
         Between which numbers of cells the directions that are left lie along each axis, rounded outwards; None where
         nothing bounds them, or labels may be wrong.
@@ -211,7 +208,6 @@ class LatticeProof:
     rho_predicted: float
     crossings: float
     cell: tuple[int, ...]
-    accurate: bool
     axes: tuple[tuple[float, float], ...] | None = None
     wrong: int | None = None
     open: int | None = None
@@ -346,7 +342,6 @@ def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
         rho_predicted=predicted,
         crossings=1.0,
         cell=V.C.cell_of(h),
-        accurate=False,
         verdict=noisy_verdict(plan),
     )
     return Result(hypothesis=h, unrounded=h, V=V, conditions=(*plan.conditions, CONTRADICTED), proof=proof)
