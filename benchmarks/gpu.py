@@ -157,13 +157,22 @@ def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
 # ---- distances ----
 
 
+def all_pairs(planes: Any) -> Iterator[tuple[slice, slice, Any]]:
+    """All distances between rows on the device, in blocks on and above the diagonal; whoever asks keeps what is needed."""
+    count = planes.shape[1]
+    for top in bits.blocks(count, 1, torch_pairs._SIDE):
+        for left in bits.blocks(count, 1, torch_pairs._SIDE):
+            if left.start >= top.start:
+                yield top, left, torch_pairs._differences(planes[:, top], planes[:, left])
+
+
 def distances(planes: Any) -> Iterator[Row]:
     """All pairs of rows, on and above the diagonal, in blocks that are added up and dropped."""
     torch, count = device.pytorch(), planes.shape[1]
     held = device.hold(planes)
 
     def everyone() -> int:
-        return sum(int(block.sum(dtype=torch.int64)) for _, _, block in torch_pairs.all_pairs(held))
+        return sum(int(block.sum(dtype=torch.int64)) for _, _, block in all_pairs(held))
 
     card = seconds(everyone, 1)
     few = min(8, count)
@@ -171,7 +180,7 @@ def distances(planes: Any) -> Iterator[Row]:
     expected = np.zeros((len(rows), count), dtype=np.int64)
     numpy = once(lambda: pairs._count(np.ascontiguousarray(planes[:, rows]), planes, expected))
     same, chosen = True, {int(h): number for number, h in enumerate(rows)}
-    for top, left, block in torch_pairs.all_pairs(held):
+    for top, left, block in all_pairs(held):
         for h, number in chosen.items():
             if top.start <= h < top.stop:
                 same &= bool((block[h - top.start].cpu().numpy() == expected[number, left]).all())
@@ -179,7 +188,7 @@ def distances(planes: Any) -> Iterator[Row]:
                 same &= bool((block[:, h - left.start].cpu().numpy() == expected[number, top]).all())
     first = max(1, count // 5)  # of the rows, whose pairs are a 25th of all
     numba, found = on_numba(lambda: pairs.Pairs(planes[:, :first]).matrix())
-    for top, left, block in torch_pairs.all_pairs(held) if found is not None else ():
+    for top, left, block in all_pairs(held) if found is not None else ():
         expected, ours = found[top, left], block.cpu().numpy()
         same &= bool((ours[: expected.shape[0], : expected.shape[1]] == expected).all())
     size, of = f"{count:,} x {64 * planes.shape[2]:,}", count * (count + 1) / (first * (first + 1))

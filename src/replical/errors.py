@@ -14,6 +14,14 @@ class ReplicalError(Exception):
     """Root of every error raised on purpose by this library."""
 
 
+class Unwritten(Exception):
+    """The answer could not be written, because of this error."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class ValueOutOfRange(ReplicalError, ValueError):
     """A number lies outside the range in which it means something."""
 
@@ -173,6 +181,8 @@ RETIRED: dict[str, str] = {
     "--law": "leave it out, replical.World(law=..) takes one",
     "--plot": "leave it out, replical.curve and the JSON answer have the numbers",
     "--group": "write --set group=COLUMN --set group_size=NUMBER",
+    "--private": "write --vote answer",
+    "--approve": "write --vote left",
     "--votes": "write --page votes=NUMBER",
     "--host": "write --page host=ADDRESS",
     "--port": "write --page port=NUMBER",

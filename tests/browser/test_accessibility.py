@@ -4,10 +4,8 @@ import base64
 import contextlib
 import io
 import re
-import struct
-import threading
 import time
-import zlib
+import wave
 
 import numpy as np
 import pytest
@@ -18,12 +16,11 @@ pytest.importorskip("starlette")
 pytest.importorskip("pyarrow")
 from replical import Protocol, Session, read_pool
 from replical.lab.journal.journal import Event, Journal
-from replical.lab.page import serve as serving
 from replical.lab.page.app import Content
 from replical.lab.page.people import People
 from replical.lab.sessions.labelling import Desk
 from replical.lab.tables import ItemColumns
-from support.page import application
+from support.page import serving
 
 image = pytest.importorskip("PIL.Image")
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
@@ -36,29 +33,6 @@ HEAR = """window.written = []; const out = document.querySelector('#say');
 NAME = "const name = document.querySelector('#name'); return [name.value, name.readOnly]"
 STILL = "return document.getAnimations().length === 0"
 FOCUS = "const at = document.activeElement; return at.id || at.innerText || at.tagName"
-
-
-def png(width, height, row=lambda y, width: b"\x80" * width):
-    """A grey picture, or one of these rows."""
-
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    rows = zlib.compress(b"".join(b"\0" + row(y, width) for y in range(height)))
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-
-
-def checks(y, width):
-    """Black and white by turns."""
-    return bytes(255 * ((x + y) % 2) for x in range(width))
-
-
-def wav(seconds=1):
-    """Silence."""
-    data = bytes(8000 * seconds)
-    about = (b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8, b"data", len(data))
-    return struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), *about) + data
 
 
 @pytest.fixture(scope="module")
@@ -133,12 +107,15 @@ class Page:
 @pytest.fixture
 def site(tmp_path, monkeypatch):
     """Serve pages; each call gives an address and its desk."""
-    monkeypatch.setattr(serving, "_GRACE", 0.0)
-    (tmp_path / "media").mkdir()
-    (tmp_path / "media" / "huge.png").write_bytes(png(4000, 3000))
-    for width, height in ((8, 8), (28, 28), (100, 10), (300, 200), (300, 900)):
-        (tmp_path / "media" / f"{width}x{height}.png").write_bytes(png(width, height, checks))
-    (tmp_path / "media" / "a sound.wav").write_bytes(wav())
+    media = tmp_path / "media"
+    media.mkdir()
+    image.new("L", (4000, 3000), 128).save(media / "huge.png")
+    for width, height in ((8, 8), (28, 28), (100, 10), (300, 200)):
+        board = np.indices((height, width)).sum(axis=0) % 2 * 255
+        image.fromarray(board.astype(np.uint8)).save(media / f"{width}x{height}.png")
+    with wave.open(str(media / "a sound.wav"), "wb") as sound:
+        sound.setparams((1, 1, 8000, 0, "NONE", ""))
+        sound.writeframes(bytes(8000))
     with contextlib.ExitStack() as stack:
 
         def new(
@@ -170,21 +147,10 @@ def site(tmp_path, monkeypatch):
             journal = stack.enter_context(Journal(tmp_path / f"{number}.db"))
             desk = Desk(Session(made, read_pool(table, made.recipe), journal), votes=votes)
             columns = ItemColumns(table, list(shown))
-            content = Content(title=title, columns=columns, media=tmp_path / "media", instructions=RULES)
-            stop, ready, at = threading.Event(), threading.Event(), []
-
-            def run():
-                serving.serve(
-                    application(desk, content, token=token, people=People(desk.session, closed=closed)), host="127.0.0.1", port=0, ended=stop.is_set,
-                    started=lambda port: (at.append(port), ready.set()),
-                )  # fmt: skip
-
-            thread = threading.Thread(target=run)
-            thread.start()
-            stack.callback(thread.join)
-            stack.callback(stop.set)
-            assert ready.wait(20)
-            return f"http://127.0.0.1:{at[0]}/", desk
+            content = Content(title=title, columns=columns, media=media, instructions=RULES)
+            people = People(desk.session, closed=closed)
+            served = serving((desk, content), monkeypatch, token=token, people=people, grace=0.0)
+            return f"http://127.0.0.1:{stack.enter_context(served).port}/", desk
 
         yield new
 
@@ -302,23 +268,6 @@ def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
             if window.run("return document.querySelector(arguments[0]).getClientRects().length", selector):
                 window.run("scrollTo(0, arguments[0]); document.querySelector(arguments[1]).focus()", place, selector)
                 assert gaps(window, scale) == [], (selector, place)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("size", [{"width": 1000, "height": 760}, {"width": 390, "height": 780, "scale": 2}])
-def test_a_new_item_is_seen_as_a_whole_above_the_labels(window, site, size):
-    """A tall picture, too: its frame does not end behind the labels, and they stay in sight."""
-    window.looks(**size)
-    url, _ = site(shown={"picture": "300x900.png"})
-    item = window.start(url)
-    for _ in range(2):
-        window.key("1")  # frames are for those who use keys
-        item = window.item(item)
-        window.until(STILL)
-        assert window.run(FOCUS) == "item"
-        assert gaps(window, size.get("scale", 1)) == []
-        shown = "return document.querySelector('#choices').getBoundingClientRect().bottom <= innerHeight"
-        assert window.run(shown)
 
 
 @pytest.mark.nightly

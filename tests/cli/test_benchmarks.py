@@ -144,19 +144,6 @@ def test_every_published_figure_can_be_drawn_again(module):
     }
 
 
-def test_worlds_that_do_not_count_are_not_drawn(module, monkeypatch, tmp_path):
-    cost, seen = module("cost_of_replicability"), recorded(monkeypatch)
-    worlds = read(ROOT / "docs" / "explanation" / "figures" / "cost-of-replicability.json")["worlds"]
-    worlds[1]["counted"] = False
-    cost.figure(worlds, tmp_path / "some")
-    named = [tick.get_text() for tick in seen[0].axes[0].get_yticklabels()]
-    assert named == [world["case"]["name"] for world in worlds if world["counted"]] != []
-    first, second = cost.tables(worlds).split("### Worlds that do not count")
-    assert first.count("\n| ") == sum(world["counted"] for world in worlds)
-    assert second.count("\n| ") == 1 + sum(not world["counted"] for world in worlds)
-    cost.figure([world for world in worlds if not world["counted"]], tmp_path / "none")  # nothing to draw is no error
-
-
 @pytest.mark.slow
 def test_a_public_order_saves_labels(module):
     """Fewer labels and less error on the same strings; figures repeat, so there is no false alarm."""
@@ -194,16 +181,6 @@ def test_the_benchmark_of_choosing_knows_the_ideal_answer(module):
     for source in ("public", "elsewhere"):
         assert found["usual", source]["labels_mean"] == found["handicap", source]["labels_mean"]
         assert found["public-first", source]["labels_mean"] == 0
-
-
-def test_labs_that_add_their_counts_know_more(module):
-    """The joint tolerance of three labs is at most that of one, and their common survivors are no more."""
-    pytest.importorskip("sklearn")
-    labs = toy_labs(module("choosing"), 200)
-    one, two, three = [run for run in labs(0) if (run.method, run.order) == ("handicap", "public")]
-    assert one.tolerance >= two.tolerance >= three.tolerance > 0
-    assert one.tolerance > three.tolerance
-    assert one.common >= two.common >= three.common
 
 
 def test_model_picker_is_what_its_paper_defines(module):
@@ -436,37 +413,6 @@ def test_labels_to_reach_a_target_are_those_after_which_it_stays(module):
     assert within(np.array([0.3, 0.05, 0.06, 0.02, 0.005]), [0, 10, 20, 30, 40]) == (30, 40)
     assert within(np.array([0.0, 0.01, 0.0]), [0, 1, 2]) == (0, 0)
     assert within(np.array([0.0, 0.06]), [0, 10]) == (None, None)
-
-
-def test_the_peers_ask_for_what_they_say(module):
-    """Whoever is installed: each item once; the committee the most disputed first, uncertainty near the boundary."""
-    pytest.importorskip("skactiveml")
-    askers = module("peer_askers")
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(200, 2))
-    y = (X[:, 0] > 0).astype(np.uint8)
-    task = askers.Task(X[20:], y[20:], (X[:20], y[:20]))
-    for ask in (askers.at_random, askers.uncertain):
-        steps = list(ask(task, batch=7))
-        assert sorted(step.item for step in steps) == list(range(180))
-        assert (steps[-1].says(X) != y).mean() < 0.05
-    near = np.abs(X[20:, 0])[[step.item for _, step in zip(range(20), askers.uncertain(task), strict=False)]]
-    assert near.mean() < np.abs(X[20:, 0]).mean() / 2
-    says = (rng.random((50, 8)) < np.linspace(0, 0.5, 50)[:, None]).astype(np.uint8)
-    votes = says.sum(axis=1).astype(int)
-    asked = [step.item for step in askers.committee(says, np.zeros(50, dtype=np.uint8), batch=50)]
-    assert (np.diff(np.minimum(votes, 8 - votes)[asked]) <= 0).all()
-
-
-def test_vowpal_wabbit_uses_only_labels_that_it_asks_for(module):
-    pytest.importorskip("vowpalwabbit")
-    askers = module("peer_askers")
-    X = np.random.default_rng(4).normal(size=(1000, 3))
-    y = (X[:, 0] > 0).astype(np.uint8)
-    steps = list(askers.vowpal(askers.Task(X[20:], y[20:], (X[:20], y[:20])), 0.001))
-    assert 10 < len(steps) < 500
-    assert all(step.weight >= 1 for step in steps)
-    assert (steps[-1].says(X) != y).mean() < 0.1
 
 
 @pytest.mark.slow

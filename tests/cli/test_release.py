@@ -1,4 +1,4 @@
-"""``replical run --private`` and ``replical lab release``: votes, one answer, and a budget that is never overspent."""
+"""``replical run --vote answer`` and ``replical lab release``: votes, one answer, and a budget that is never overspent."""
 
 import json
 import sys
@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from replical.lab import release as releases
+from replical.lab.certificate.file import write
 from replical.lab.protocol import Protocol
-from replical.lab.release import read_vote, string_of, vote_of, write_vote
+from replical.lab.release import read_vote, string_of, vote_of
 from support.lab import content, world, write_csv
 
 SAID = content(epsilon=0.2, labs=3, nu=0) | {"labs": {"names": ["north", "south", "east"]}}
@@ -34,7 +35,7 @@ def curator(tmp_path, monkeypatch, command):
     class Curator:
         def vote(self, name, /, **changes):
             made = {"schema": "replical.vote/1", "protocol_fingerprint": protocol.fingerprint, "lab": name}
-            write_vote(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
+            write(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
             return f"{name}.json"
 
         def __call__(self, *words, epsilon="1", sampler="exact", code=0):
@@ -77,18 +78,18 @@ def lab(tmp_path, monkeypatch, command):
 
 
 def test_a_private_run_writes_a_vote_and_nothing_else(lab):
-    said = lab("--private", "--lab", "north")
+    said = lab("--vote", "answer", "--lab", "north")
     assert said == "Vote of north: a.json Send it to the curator and to nobody else; the journal stays in the lab."
     protocol, vote = Protocol.of(SAID), read_vote(Path("a.json"))
     assert set(vote) == {"schema", "protocol_fingerprint", "shared", "lab", "votes"}
     assert (vote["schema"], vote["lab"]) == ("replical.vote/1", "north")
     assert (vote["protocol_fingerprint"], vote["shared"]) == (protocol.fingerprint, string_of(protocol))
-    told = json.loads(lab("--private", "--json"))  # the journal knows the name
+    told = json.loads(lab("--vote", "answer", "--json"))  # the journal knows the name
     assert told == {"schema": "replical.vote/1", "status": "done", "lab": "north", "vote": "a.json"}
     lab()
     body = json.loads(Path("a.json").read_text())["body"]
     assert vote["votes"] == [body["hypothesis"]["index"]]
-    lab("--private", "--approve")
+    lab("--vote", "left")
     open_ones = [h for low, high in body["survivors"]["ranges"] for h in range(low, high + 1)]
     assert read_vote(Path("a.json"))["votes"] == open_ones
 
@@ -96,9 +97,9 @@ def test_a_private_run_writes_a_vote_and_nothing_else(lab):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--private"], "a vote names its lab, so that nobody votes twice: give --lab NAME"),
-        (["--private", "--lab", "north", "--html", "a.html"], "--html and --envelope show a certificate, and --private writes none"),
-        (["--approve"], "--approve is about the vote of a private release: give --private too"),
+        (["--vote", "answer"], "a vote names its lab, so that nobody votes twice: give --lab NAME"),
+        (["--vote", "answer", "--lab", "north", "--html", "a.html"], "--html, --envelope and --require-proof are about a certificate, and --vote writes none"),
+        (["--approve"], "No such option: --approve: write --vote left"),
     ],
 )  # fmt: skip
 def test_a_vote_that_cannot_be_is_one_sentence(lab, words, message):

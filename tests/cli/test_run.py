@@ -826,3 +826,18 @@ def test_one_hypothesis_that_is_left_is_one(lab):
     write_csv(lab.folder / "small.csv", world(seed=5, items=150, best=0.0))
     lab(*ALL_LABELS, "-v")
     assert "\n1 hypothesis left in " in lab.out
+
+
+@pytest.mark.parametrize(("most", "code"), [(400, 0), (3, 5)])
+def test_a_proof_may_be_required(most, code, tmp_path, command):
+    """A run without one has ended all the same; only its exit code is another."""
+    (tmp_path / "p.toml").write_text(Protocol.of(content(batch=1, max_labels=most)).toml())
+    write_csv(tmp_path / "a.csv", world(seed=11))
+    words = ["run", tmp_path / "p.toml", "--pool", tmp_path / "a.csv", "--journal", tmp_path / "a.db", "--truths", "0",
+             "--labels", f"{tmp_path / 'a.csv'}:truth", "--out", tmp_path / "a.json"]  # fmt: skip
+    assert command(*words)[0] == 0
+    assert command(*words, "--require-proof")[0] == code
+    assert read(tmp_path / "a.json")["body"]["certified"] is (code == 0)
+    (tmp_path / "p.toml").write_text(Protocol.of(content("cal")).toml())
+    found, _, err = command(*words, "--require-proof")
+    assert (found, "cal proves nothing of single runs: leave out --require-proof" in err) == (2, True)

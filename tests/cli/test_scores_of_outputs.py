@@ -12,6 +12,7 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 
 from replical import AskTell, Journal, Pool, PrivateRandomness, Protocol, Session, SharedRandomness, read_pool, run
+from replical.core.text import count
 from replical.errors import BadLabel, BadProtocol, BadUsage
 from replical.lab.certificate.file import read, text_of
 from replical.lab.certificate.page import page
@@ -202,7 +203,7 @@ def test_a_budget_counts_judgements_and_nobody_bets_on_an_item_that_it_ends_in(c
     code, out, err = command("run", "m.toml", "--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "m.db", "--out",
                              "m.json", "--truths", "0")  # fmt: skip
     assert code == 0, err
-    assert f"the budget of {most} labels was spent" in " ".join(out.split())
+    assert f"the budget of {count(most, 'label')} was spent" in " ".join(out.split())
     body = read(Path("m.json"))["body"]
     assert most - 3 < body["labels"]["judgements"] <= most
     assert body["labels"]["asked"] == body["proof"]["asked"] <= most / 2

@@ -43,6 +43,18 @@ def test_the_conda_package_is_the_same_core():
     assert re.findall(r"^    - (\S+ >=\S+)$", text, re.MULTILINE) == run
 
 
+def test_sums_are_of_the_wheels_that_are_pinned():
+    """`tests/support/hashes.py` has to run again when a version of the core's packages changes."""
+    pins, summed = ((ROOT / f"constraints{part}.txt").read_text("utf-8") for part in ("", "-hashed"))
+    lines = [line.replace("'", '"').lower().replace("_", "-") for line in pins.splitlines()]
+    packages = re.findall(r"^(\S.*?) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", summed, re.MULTILINE)
+    assert [pin for pin, _ in packages if pin.replace("_", "-") not in lines] == []
+    assert {re.split("[>=]", each)[0].lower() for each in PROJECT["dependencies"]} <= {
+        pin.split("==")[0] for pin, _ in packages
+    }
+    assert "://" not in summed
+
+
 def test_actions_are_pinned_by_commit():
     """A tag can be moved to other code; what publishes alone may ask the index for its trust."""
     for file in (ROOT / ".github/workflows").glob("*.yml"):

@@ -46,7 +46,7 @@ def test_the_version_loads_next_to_nothing(bare):
 
 def test_the_list_of_commands_loads_no_command(bare):
     found = loaded(COMMAND.format(words=["--help"]))
-    ours = {"replical", "replical.errors", "replical.core", "replical.core.exact", "replical.cli"}
+    ours = {"replical", "replical.errors", "replical.core", "replical.core.exact", "replical.core.text", "replical.cli"}
     ours |= {f"replical.cli.{name}" for name in ("commands", "output")} | {"replical.errors"}
     assert "typer" in found
     assert not (found - bare) & {"numpy", "scipy", "rich", "pyarrow", "multiprocessing.pool"}

@@ -1,6 +1,10 @@
 """Attacks on what labs publish and keep, and how often each is tried: `docs/explanation/attacks.md` has them in one table."""
 
 ATTACKS = {
+    "a number of a certificate changed, digest and seal made anew": 600,
+    "confirmations by nobody, beside one run": 4,
+    "file or log of a journal removed, moved, emptied, cut or replaced under a run": 22,
+    "a database that computes for hours, or gigabytes, as a journal": 15,
     "a copied pool, one row changed, as another lab's": 20,
     "half a copied pool with items of its own, as another lab's": 20,
     "labs with items of their own that both number from 1, accused of sharing": 20,
@@ -10,6 +14,9 @@ ATTACKS = {
     "every code point of Unicode, as text on the terminal": 1_114_112,
     "a pipe, device, folder, socket or file of 3 GB in place of a file of ours": 110,
     "output to a full disk, a closed pipe, or closed streams": 50,
+    "a second Ctrl-C while workers are ended": 12,
+    "an error that was measured until it looked good": 9,
+    "a link of one person, opened in the browser of another (simulated browsers)": 20,
     "a formula as item, label, annotator or detail in an export": 10,
 }
 

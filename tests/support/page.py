@@ -119,9 +119,9 @@ def opened(tmp_path):
 
 
 @contextlib.contextmanager
-def serving(world, monkeypatch, *, token=None, proxy=None):
+def serving(world, monkeypatch, *, token=None, proxy=None, people=None, grace=0.5):
     """Serve in a thread, until `ended` says so."""
-    monkeypatch.setattr(serve, "_GRACE", 0.5)
+    monkeypatch.setattr(serve, "_GRACE", grace)
     running = SimpleNamespace(ended=lambda: False)
     ready = threading.Event()
 
@@ -130,7 +130,7 @@ def serving(world, monkeypatch, *, token=None, proxy=None):
         ready.set()
 
     def run():
-        page = application(*world, token=token)
+        page = application(*world, token=token, people=people)
         serve.serve(page, host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started, proxy=proxy)
 
     running.thread = threading.Thread(target=run)

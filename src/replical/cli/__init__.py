@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from replical import __version__
-from replical.errors import ReplicalError
+from replical.errors import ReplicalError, Unwritten
 
 INTERRUPTED = 130
 UNWRITTEN = 74  # the answer could not be written (EX_IOERR): no other code may stand for that
@@ -18,8 +18,6 @@ UNWRITTEN = 74  # the answer could not be written (EX_IOERR): no other code may 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    from replical.cli.output import Unwritten
-
     try:
         return _run_command(arguments)
     except Unwritten as lost:
@@ -94,6 +92,12 @@ def _lead_nowhere(stream: Any) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def _interrupt_once(*_: Any) -> None:
+    """Somebody who presses Ctrl-C again must not cut off the end of what the first one ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def _open_streams() -> None:
     """A file that is opened must not become standard output: where that was closed, it leads nowhere."""
     for number in (0, 1, 2):
@@ -109,6 +113,8 @@ def _open_streams() -> None:
 def run() -> None:
     """Entry point of the ``replical`` command."""
     _open_streams()
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where a shell has it ignored
+        signal.signal(signal.SIGINT, _interrupt_once)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from replical.classes.recipe import Recipe
 from replical.cli import inputs as flags
 from replical.cli import protocol_sections as sections
 from replical.cli import questions
-from replical.cli.order import ask_order, by_columns, read_order
+from replical.cli.order import PublicOrder, ask_order, by_columns, read_order
 from replical.cli.output import answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.questions import MANY, SHORTLIST, Choices
@@ -46,14 +46,12 @@ def init_command(
     label_column: Annotated[
         str | None, typer.Option(help="column with the right answers, if the table has one (one named label is found)")
     ] = None,
-    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
+    leave_out: flags.LeaveOut = None,
     class_spec: Annotated[
         str | None,
         typer.Option("--class", help=f"rules in place of models: {flags.CLASSES}; or linear:D, without a list"),
     ] = None,
-    candidates: Annotated[
-        str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
-    ] = None,
+    candidates: flags.Candidates = None,
     features: Annotated[
         str | None,
         typer.Option(help="columns of a --class, e.g. age,dose, or a .txt or .csv with them (CSV: feature, low, high)"),
@@ -65,17 +63,10 @@ def init_command(
             "with public values, to cut at quantiles"
         ),
     ] = None,
-    values: Annotated[
-        str | None,
-        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
-    ] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for handicap")
-    ] = None,
-    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")] = None,
-    price: Annotated[
-        float | None, typer.Option(parser=flags.number, help="what abstaining costs, as a share of the costliest error")
-    ] = None,
+    values: flags.LabelValues = None,
+    weights: flags.Weights = None,
+    abstain: flags.Abstain = None,
+    price: flags.Price = None,
     public: Annotated[
         str | None,
         typer.Option(
@@ -317,7 +308,7 @@ def _public_order(
     """An order that was made before or is made now, or the labelled items that make one."""
     file, public = said.prefer, said.public
     if file is not None and file.suffix == ".json":
-        return PublicOrder(*read_order(file, public, start.table, models, id_column, instead=said.handicap))
+        return read_order(file, public, start.table, models, id_column, instead=said.handicap)
     if said.by is not None:
         return PublicOrder(by_columns(said.by, models, descending=said.descending).section(models, None, said.by, ""))
     if public is None:
@@ -328,7 +319,7 @@ def _public_order(
         if not asks or start.found is None or start.table is None:
             raise BadUsage(_without_a_column(public))
         draft, kept = {"class": start.section, "labels": labels}, out.with_suffix(".public.db")
-        return PublicOrder(*ask_order(Path(public), start.table, models, draft, kept, start.found.shown, id_column))
+        return ask_order(Path(public), start.table, models, draft, kept, start.found.shown, id_column)
     return _labelled_items(public, start, models, id_column)
 
 
@@ -425,14 +416,6 @@ def _some(names: Sequence[Label]) -> str:
 def _command_line(*words: object) -> str:
     """A command of replical's, as one types it."""
     return shlex.join(["replical", *map(str, words)])
-
-
-class PublicOrder(NamedTuple):
-    """What a protocol says of its order, the file that it was made from, and the labelled items where they make it."""
-
-    section: dict[str, Any] | None = None
-    file: Path | None = None
-    sample: PublicSample | None = None
 
 
 def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -> Iterator[str]:

@@ -57,6 +57,19 @@ Prefer = Annotated[
     ),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a rare parameter; once for each")]
+Candidates = Annotated[
+    str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
+]
+LeaveOut = Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")]
+LabelValues = Annotated[
+    str | None,
+    typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
+]
+Weights = Annotated[str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for handicap")]
+Abstain = Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")]
+Price = Annotated[
+    float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
+]
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
 PLAN = Parameter(name="plan", kind="word", words=("tight", "paper"), help="paper: the numbers of the paper's learners")
 
@@ -185,20 +198,27 @@ def read_prior(C: HypothesisClass, prefer: Path | None) -> Prior:
     return Prior.order(C, _read_preference(C, prefer))
 
 
-def read_numbers(C: HypothesisClass, path: Path, column: str) -> list[float]:
-    """One number a hypothesis, from a CSV with two columns, candidate and this `column`."""
-    table = read_file(path)
-    header = table.header
-    if len(header) != 2 or header[1] != column:
-        raise BadTable(f"{path} needs two columns, candidate and {column}, it has {', '.join(header)}")
-    numbers: dict[str, float] = {}
-    for (name, value), line in zip(table.rows, table.lines, strict=True):
-        if name in numbers:
-            raise BadTable(f"{path}, line {line}: {name!r} has two {column}s")
+def numbers_of(path: Path, column: str) -> dict[str, float]:
+    """The numbers in a `column` of a CSV file, by the names in its column candidate."""
+    table, numbers = read_file(path), dict[str, float]()
+    for needed in ("candidate", column):
+        if needed not in table.header:
+            raise BadTable(f"{path} needs a column {needed!r}, it has {', '.join(table.header)}")
+    who, what = map(table.header.index, ("candidate", column))
+    for row, line in zip(table.rows, table.lines, strict=True):
+        if row[who] in numbers:
+            raise BadTable(f"{path}, line {line}: {row[who]!r} stands in it twice: leave one row out")
         try:
-            numbers[name] = float(value)
+            numbers[row[who]] = float(row[what])
         except ValueError as error:
-            raise BadTable(f"{path}, line {line}: the {column} {value!r} is not a number") from error
+            wrong = f"the {column} {row[what]!r} is no number: every candidate needs one"
+            raise BadTable(f"{path}, line {line}: {wrong}") from error
+    return numbers
+
+
+def read_numbers(C: HypothesisClass, path: Path, column: str) -> list[float]:
+    """One number a hypothesis, from a CSV with the columns candidate and this `column`."""
+    numbers = numbers_of(path, column)
     names = _names(C)
     for name in names:
         if name not in numbers:

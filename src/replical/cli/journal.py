@@ -10,9 +10,9 @@ import typer
 
 from replical.classes.grading import answering
 from replical.cli.inputs import never_over
-from replical.cli.output import Unwritten, answer, prose
+from replical.cli.output import answer, prose
 from replical.core.text import count, visible
-from replical.errors import BadJournal, BadLabel
+from replical.errors import BadJournal, BadLabel, Unwritten
 from replical.lab.columns import said_code
 from replical.lab.journal.journal import Journal, saying
 from replical.lab.journal.ledger import Ledger, export_labels

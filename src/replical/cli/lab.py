@@ -11,10 +11,10 @@ from replical.cli.inputs import never_over, number, pool_of, whole
 from replical.cli.output import answer, prose
 from replical.core.text import count, plural
 from replical.errors import BadUsage
-from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, write_items
+from replical.lab.certificate.file import write
+from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, release
-from replical.lab.release import write_release as write
 from replical.lab.signatures import new_key, read_public
 
 keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
@@ -59,7 +59,7 @@ def release_command(
     budget: Annotated[Path, typer.Option(help="TOML file of what may be spent in all: begin it with total = 2.0")],
     out: Annotated[Path, typer.Option(help="the release to write")],
     votes: Annotated[
-        list[Path] | None, typer.Argument(metavar="VOTE", help="votes, as replical run --private writes them")
+        list[Path] | None, typer.Argument(metavar="VOTE", help="votes, as replical run --vote answer writes them")
     ] = None,
     nobody: Annotated[
         int | None,
@@ -85,7 +85,7 @@ def release_command(
         nobody=nobody,
         sampler=sampler,
     )
-    write(content, out)
+    write(content, out, what="the release")
     # Nothing below depends on the votes but through the answer.
     if as_json:
         answer(content | {"release": str(out)})
@@ -132,7 +132,7 @@ def overlap_command(
         raise BadUsage("give two files of hashes, or --protocol, --pool, --key and --out to write one")
     never_over({"--out": out}, {"the protocol": protocol_file, "--pool": pool, "--key": key})
     lab = pool_of(pool, Protocol.read(protocol_file).recipe, id_column)
-    write_items(items_file(lab, read_key(key)), out)
+    write(items_file(lab, read_key(key)), out, what="the hashes")
     if as_json:
         answer({"schema": "replical.overlap/1", "items": len(lab), "hashes": str(out)})
     else:

@@ -77,12 +77,6 @@ def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Pat
     never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
 
 
-def check_truths(truths: int) -> None:
-    """Refuse fewer worlds for a forecast than none."""
-    if truths < 0:
-        raise BadUsage(f"--truths must be 0 or more, got {truths}")
-
-
 def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
     """The lab's items, none of which is in the public table; how far the reading is."""
     with reading(pool) as update:
@@ -182,7 +176,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     """Ask until the run has ended or the person leaves; every answer is on the disk before the next question."""
     if not session.open:
         return
-    labels = session.labels
+    labels = session.protocol.labels
     digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     leave = "/q" if "q" in map(str, labels) or not labels else "q"  # labels come first; none is called SKIP

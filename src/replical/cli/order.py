@@ -8,9 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from replical.classes.catalogue import read_file
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over, number, pool_of
+from replical.cli import inputs as flags
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
 from replical.cli.output import answer, prose
 from replical.cli.page import PageOptions, PageWords, serve_page
@@ -23,7 +22,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.ordering import SCHEMA, OrderFile, Ordering, active_section, asked_of, order_by, vote_section
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol, recipe_of
-from replical.lab.public import check_features, check_ids
+from replical.lab.public import PublicSample, check_features, check_ids
 from replical.lab.schema import SCHEMA as PROTOCOL
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_labels
@@ -54,17 +53,12 @@ def order_command(
     show: Show = None,
     annotator: Annotator = None,
     page: PageWords = None,
-    candidates: Annotated[
-        str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
-    ] = None,
-    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
-    values: Annotated[
-        str | None,
-        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
-    ] = None,
-    weights: Annotated[str | None, typer.Option(help="what an error costs, by true label, as for init")] = None,
-    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains, as for init")] = None,
-    price: Annotated[float | None, typer.Option(parser=number, help="what abstaining costs, as for init")] = None,
+    candidates: flags.Candidates = None,
+    leave_out: flags.LeaveOut = None,
+    values: flags.LabelValues = None,
+    weights: flags.Weights = None,
+    abstain: flags.Abstain = None,
+    price: flags.Price = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing order")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -75,7 +69,7 @@ def order_command(
     Exit code 3 while labels are pending.
     """
     _check_usage(labels, ask, by, journal=journal, descending=descending)
-    never_over(
+    flags.never_over(
         {"--out": out},
         {"the table": table, "--journal": journal, "--by": None if by is None else by.rpartition(":")[0]},
     )
@@ -86,7 +80,7 @@ def order_command(
     recipe = recipe_of(section, about, _DRAFT)
     if by is not None and by != "vote":
         return _write(by_columns(by, recipe, descending=descending), None, table, out, as_json=as_json)
-    items = pool_of(table, recipe)
+    items = flags.pool_of(table, recipe)
     if by == "vote":
         return _write(OrderFile.of(vote_section(items), recipe), None, table, out, as_json=as_json)
     if labels is not None:
@@ -98,7 +92,7 @@ def order_command(
     else:
         assert journal is not None, "checked above"
         options = (PageOptions.of(page) if page else PageOptions()) if ask == "page" else None
-        columns = columns_to_show(show, set(recipe.columns))
+        columns = flags.columns_to_show(show, set(recipe.columns))
         draft = {"class": section, "labels": about}
         session, found = _ask_people(items, draft, journal, table, columns, annotator=annotator, page=options)
         if found is None and as_json:
@@ -155,7 +149,7 @@ def _ask_people(
     """A hundred labels from people, at the terminal or at a page; no inquiry while some are pending."""
     content: dict[str, Any] = {"schema": PROTOCOL, "title": "Public order", "seed": _DRAFT, **draft}
     content |= {"learner": {"name": "handicap", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}}
-    details = details_from(table, columns, "id")
+    details = flags.details_from(table, columns, "id")
     with Journal(str(journal)) as kept:
         session = Session(Ordering(Protocol.of(content).content, items.ids), items, kept, annotator=annotator)
         if page is None:
@@ -171,23 +165,8 @@ def _ask_people(
 
 def by_columns(by: str, recipe: Recipe, *, descending: bool) -> OrderFile:
     """From the columns of a CSV file, with one row a candidate."""
-    file, names = file_and_column("--by", by)
-    content = read_file(file)
-    columns = []
-    for column in (name.strip() for name in names.split(",")):
-        for needed in ("candidate", column):
-            if needed not in content.header:
-                raise BadTable(f"{file} needs a column {needed!r}, it has {', '.join(content.header)}")
-        who, what, numbers = content.header.index("candidate"), content.header.index(column), dict[str, float]()
-        for row, line in zip(content.rows, content.lines, strict=True):
-            if row[who] in numbers:
-                raise BadTable(f"{file}, line {line}: {row[who]!r} stands in it twice: leave one row out")
-            try:
-                numbers[row[who]] = float(row[what])
-            except ValueError as error:
-                wrong = f"the {column} {row[what]!r} is no number: every candidate needs one"
-                raise BadTable(f"{file}, line {line}: {wrong}") from error
-        columns.append((column, numbers))
+    file, names = flags.file_and_column("--by", by)
+    columns = [(name, flags.numbers_of(file, name)) for name in map(str.strip, names.split(","))]
     return order_by(recipe, columns, descending=descending, name=file.name)
 
 
@@ -220,16 +199,17 @@ def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
         prose.say("Nothing was learned of the models: the order is by the vote, then by name.")
 
 
-class ReadOrder(NamedTuple):
-    """What a protocol says of an order that was read, and the public table it was made from, if there is one."""
+class PublicOrder(NamedTuple):
+    """What a protocol says of its order, the file that it was made from, and the labelled items where they make it."""
 
-    section: dict[str, Any]
-    table: Path | None
+    section: dict[str, Any] | None = None
+    file: Path | None = None
+    sample: PublicSample | None = None
 
 
 def read_order(
     file: Path, public: str | None, pool: Path | None, recipe: Recipe, id_column: str, *, instead: object
-) -> ReadOrder:
+) -> PublicOrder:
     """The order in a file, computed again on its public table, none of whose items is in the `pool`."""
     if instead is not None:
         raise BadUsage("--prefer says who is preferred: give it, or --handicap")
@@ -237,7 +217,7 @@ def read_order(
     if not order.from_table:
         if public is not None:
             raise BadUsage(f"{file} was made by {order.made}, without a public table: leave out --public, or --prefer")
-        return ReadOrder(order.section(recipe, None, str(file), ""), None)
+        return PublicOrder(order.section(recipe, None, str(file), ""), None)
     if public is None:
         raise BadUsage(f"{file} was made from a public table: give it too, --public TABLE")
     table = Path(public)
@@ -246,11 +226,11 @@ def read_order(
     if pool is not None and table.exists() and table.samefile(pool):
         raise BadUsage(f"public items belong to no lab, and {table} is your table: give --public a table of its own")
     order.places(recipe, str(file))
-    items = pool_of(table, recipe)
+    items = flags.pool_of(table, recipe)
     section = order.section(recipe, items, str(file), str(table))
     if pool is not None:
         _check_apart(items, table, pool, id_column)
-    return ReadOrder(section, table)
+    return PublicOrder(section, table)
 
 
 def _check_apart(items: LabPool, table: Path, pool: Path, id_column: str) -> None:
@@ -267,9 +247,9 @@ def ask_order(
     journal: Path,
     shown: Sequence[str],
     id_column: str,
-) -> ReadOrder:
+) -> PublicOrder:
     """An order from a hundred labels that somebody at the terminal gives now, kept in a `journal`."""
-    items = pool_of(table, recipe)
+    items = flags.pool_of(table, recipe)
     _check_apart(items, table, pool, id_column)
     prose.say(
         f"Up to 100 items of {table} are asked. Every label is kept in {journal}; to go on "
@@ -280,4 +260,4 @@ def ask_order(
     if inquiry is None:
         raise typer.Exit(say_pending(session, None))
     _say_asked(items, inquiry)
-    return ReadOrder(active_section(items, inquiry), table)
+    return PublicOrder(active_section(items, inquiry), table)

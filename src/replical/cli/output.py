@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.core.text import visible
+from replical.errors import Unwritten
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,14 +22,6 @@ if TYPE_CHECKING:
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None
 
 _PATIENCE = 2.0  # seconds without a word
-
-
-class Unwritten(Exception):
-    """The answer could not be written, because of this error."""
-
-    def __init__(self, error: OSError) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 def _go_on() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -19,6 +19,7 @@ from replical.core.files import write_whole
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
 from replical.gpu.device import use
+from replical.lab.certificate.file import write
 from replical.lab.certificate.page import page
 from replical.lab.journal.binding import SCHEMA, commitment
 from replical.lab.journal.journal import Journal
@@ -26,7 +27,7 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import VOTE_SCHEMA as VOTE
-from replical.lab.release import vote_of, write_vote
+from replical.lab.release import vote_of
 from replical.lab.run import check_allowed, register_run, run
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import read_private
@@ -49,6 +50,9 @@ KeyFile = Annotated[
 ]
 
 
+UNPROVEN = 5
+
+
 def run_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
     pool: sources.PoolFile,
@@ -66,12 +70,12 @@ def run_command(
     batches: sources.Batches = None,
     id_column: sources.IdColumn = "id",
     annotator: sources.Annotator = None,
-    private: Annotated[
-        bool, typer.Option("--private", help="write a vote for a private release and no certificate")
-    ] = False,
-    approve: Annotated[
-        bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
-    ] = False,
+    vote: Annotated[
+        Literal["answer", "left"] | None,
+        typer.Option(
+            help="write a vote for a private release, for the answer or for all that are left, and no certificate"
+        ),
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
     envelope: sources.Envelope = None,
     page_words: PageWords = None,
@@ -87,6 +91,9 @@ def run_command(
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
     ] = 12,
     device: Device = None,
+    require_proof: Annotated[
+        bool, typer.Option("--require-proof", help="exit code 5 if the run ends without a proof")
+    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -108,11 +115,13 @@ def run_command(
     if not registration.stops:
         writes = {"--out": out, "--html": html, "--register": register}
         sources.check_usage(labels, ask, writes=writes, reads=reads)
-    sources.check_truths(truths)
-    _check_private(private=private, approve=approve, shows=html is not None or envelope is not None)
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+    if vote is not None and (html is not None or envelope is not None or require_proof):
+        raise BadUsage("--html, --envelope and --require-proof are about a certificate, and --vote writes none")
     protocol = Protocol.read(protocol_file)
     registration.check(protocol, reads)
-    _check_listed(protocol, private=private)
+    _check_kind(protocol, vote=vote is not None, proof=require_proof)
     check_allowed(protocol, lab=lab_name, measure=measure_error, beacon=beacon, registers=register is not None)
     items = sources.read_items(protocol, pool, id_column, public)
     if registration.stops:
@@ -127,23 +136,23 @@ def run_command(
     )  # fmt: skip
     labelling = sources.Labelling(source=source, announce=partial(_begin, truths=truths, verbose=verbose))
     with Journal(journal) as lab_journal:
-        if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
+        if vote is not None and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         done = run(
             protocol, items, labelling, lab_journal, lab=lab_name, register=register, beacon=beacon, key=key,
             until_budget=until_budget, measure=measure_error, annotator=annotator, out=out, envelope=envelope,
-            private=private, note=notes.say,
+            private=vote is not None, note=notes.say,
         )  # fmt: skip
         session = done.session
         if done.open:
             return _say_pending(session, labelling.batch, labelling.outlook, as_json=as_json)
         if done.certificate is None:
-            return _write_vote(session, out, approve=approve, as_json=as_json)
+            return _write_vote(session, out, approve=vote == "left", as_json=as_json)
         written = _write_files(session, done.certificate, out, html)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
         if labelling.before and labelling.before[0] != session.result.hypothesis:
             notes.say(f"The answer has changed: it was hypothesis {labelling.before[0]}.")
-    return 0
+    return UNPROVEN if require_proof and not done.certificate["body"]["certified"] else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,18 +200,14 @@ def _begin(session: Session, truths: int, *, verbose: bool) -> Outlook | None:
     return Outlook(session, _tell, expected=forecast) if truths else None
 
 
-def _check_private(*, private: bool, approve: bool, shows: bool) -> None:
-    if approve and not private:
-        raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
-    if private and shows:
-        raise BadUsage("--html and --envelope show a certificate, and --private writes none: leave them out")
-
-
-def _check_listed(protocol: Protocol, *, private: bool) -> None:
-    """Refuse a vote for hypotheses where there is no list of them."""
-    if private and not family_of(protocol.record).lists:
+def _check_kind(protocol: Protocol, *, vote: bool, proof: bool) -> None:
+    """Refuse a vote for hypotheses where there is no list of them, and to wait for a proof that never comes."""
+    family = family_of(protocol.record)
+    if vote and not family.lists:
         kind = protocol.content["class"]["kind"]
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
+    if proof and family.Part is None:
+        raise BadUsage(f"{protocol.record.id} proves nothing of single runs: leave out --require-proof")
 
 
 def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
@@ -298,7 +303,7 @@ def _write_files(
 def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
     """A vote and nothing else: what the lab found is not shown either."""
     vote = vote_of(session, approve=approve)
-    write_vote(vote, out)
+    write(vote, out, what="the vote")
     if as_json:
         answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
     else:

@@ -17,17 +17,10 @@ from replical.cli.output import answer, notes, prose
 from replical.core.files import write_whole
 from replical.core.text import at_most, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
+from replical.lab.certificate import opening as openings
 from replical.lab.certificate.checks import Check, Verification, protocol_of
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
-from replical.lab.certificate.file import read
-from replical.lab.certificate.opening import (
-    Opened,
-    check_opening,
-    entries_of,
-    open_entries,
-    read_opening,
-    write_opening,
-)
+from replical.lab.certificate.file import read, write
 from replical.lab.certificate.overlap import Shared
 from replical.lab.certificate.page import page
 from replical.lab.certificate.unchecked import LEVELS, not_checkable
@@ -110,11 +103,11 @@ def verify_command(
                 verdict = check(content, lab, lab_journal)
     if registration is not None and verdict.valid:
         verdict = add_registration(verdict, content, registration)
-    opened: list[Opened] = []
+    opened: list[openings.Opened] = []
     if opening is not None and verdict.valid:
-        shown = read_opening(opening)
-        verdict = verdict.with_checks(*check_opening(shown, content))
-        opened = entries_of(shown, content) if verdict.valid else []
+        shown = openings.read_opening(opening)
+        verdict = verdict.with_checks(*openings.check_opening(shown, content))
+        opened = openings.entries_of(shown, content) if verdict.valid else []
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
     return _say_verdict(verdict, opened, require, verbose=verbose, as_json=as_json)
@@ -132,7 +125,12 @@ def _own_loss(content: Mapping[str, Any]) -> str | None:
 
 
 def _say_verdict(
-    verdict: Verification, opened: Sequence[Opened] = (), require: str | None = None, *, verbose: bool, as_json: bool
+    verdict: Verification,
+    opened: Sequence[openings.Opened] = (),
+    require: str | None = None,
+    *,
+    verbose: bool,
+    as_json: bool,
 ) -> int:
     enough = require is None or LEVELS.index(verdict.level) >= LEVELS.index(require)
     code = NO if not verdict.valid else 0 if enough else UNDECIDED
@@ -204,9 +202,9 @@ def open_command(
     published = read(certificate)
     lab = _read_lab(published, pool, id_column)
     with Journal(journal, write=False) as lab_journal:
-        session = session_of(published["body"], protocol_of(published["body"]), lab, lab_journal)
-        opened = open_entries(published, session, items or (), None if draw is None else (beacon or "", draw))
-    write_opening(opened, out)
+        session = session_of(published, protocol_of(published["body"]), lab, lab_journal)
+        opened = openings.open_entries(published, session, items or (), None if draw is None else (beacon or "", draw))
+    write(opened, out, what="the opening")
     number, total = len(opened["entries"]), published["body"]["transcript"]["entries"]
     prose.say(
         f"Written: {out}, {number:,} of {total:,} entries are open. replical verify {certificate} --opening {out}"

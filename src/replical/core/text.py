@@ -75,13 +75,13 @@ def at_least(share: Real, digits: int = 3) -> str:
     return _short(round_down(share, digits))
 
 
-def confidence(level: Real, digits: int = 1) -> str:
+def confidence(level: Real) -> str:
     """How sure something is that fails at this `level` at most.
 
     >>> confidence(.05), confidence(.1), confidence(1 / 30)
     ('95%', '90%', '96.6%')
     """
-    return f"{at_least(100 * (1 - fraction(level)), digits)}%"
+    return f"{at_least(100 * (1 - fraction(level)), 1)}%"
 
 
 def percent(share: float) -> str:

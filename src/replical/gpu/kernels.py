@@ -24,7 +24,6 @@ rounds after each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache, reduce
 from operator import xor
 
@@ -121,15 +120,6 @@ def _differences(some: Tensor, others: Tensor) -> Tensor:
             product = _product(*signs).to(wide)
             total = product if total is None else total.add_(product)
     return (64 * words * (2**digits - 1) - total) >> digits
-
-
-def all_pairs(planes: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
-    """All distances between rows on the device, in blocks on and above the diagonal; whoever asks keeps what is needed."""
-    count = planes.shape[1]
-    for top in blocks(count, 1, _SIDE):
-        for left in blocks(count, 1, _SIDE):
-            if left.start >= top.start:
-                yield top, left, _differences(planes[:, top], planes[:, left])
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:

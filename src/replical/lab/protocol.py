@@ -24,17 +24,7 @@ from replical.core.files import read_toml, toml_lines
 from replical.core.memory import remembered
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadProtocol
-from replical.lab.schema import (
-    PLAIN,
-    PUBLIC,
-    SECTIONS,
-    TRANSCRIPT,
-    check_answers,
-    check_public,
-    check_shape,
-    handicaps_of,
-    prior_section,
-)
+from replical.lab import schema
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.handicap.confirm import CONFIRM, Confirm, ConfirmPlan, confirm_plan
@@ -44,7 +34,7 @@ from replical.learners.planning import learner_for, plan
 from replical.pools.groups import Groups
 
 # Keys of a prior beside its kind.
-_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "shortlist", *PUBLIC, *TRANSCRIPT)}
+_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "shortlist", *schema.PUBLIC, *schema.TRANSCRIPT)}
 
 
 @dataclass(frozen=True)
@@ -82,7 +72,7 @@ class Protocol:
 
     @classmethod
     def _check(cls, content: Mapping[str, Any]) -> Protocol:
-        check_shape(content)
+        schema.check_shape(content)
         protocol = cls(content)
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
         _check_many(protocol)
@@ -203,7 +193,7 @@ class Protocol:
     @cached_property
     def handicaps(self) -> Handicaps | None:
         """Where handicaps come from, if neither from an order or weights nor from the string."""
-        return handicaps_of(self.content.get("handicap", {}), self.recipe)
+        return schema.handicaps_of(self.content.get("handicap", {}), self.recipe)
 
     @property
     def public(self) -> str | None:
@@ -281,8 +271,8 @@ class Protocol:
 
     def toml(self) -> str:
         """The protocol as a file; reading it gives the same fingerprint."""
-        lines = toml_lines({key: self.content[key] for key in PLAIN if key in self.content})
-        for section in SECTIONS:
+        lines = toml_lines({key: self.content[key] for key in schema.PLAIN if key in self.content})
+        for section in schema.SECTIONS:
             if section in self.content:
                 lines += ["", f"[{section}]", *toml_lines(self.content[section])]
         return "\n".join(lines) + "\n"
@@ -316,7 +306,7 @@ def _check_many(protocol: Protocol) -> None:
 
 
 def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
-    section = prior_section(content)
+    section = schema.prior_section(content)
     kind, C = section.get("kind"), class_recipe.C
     for key in section:
         if key not in ("kind", *_PRIORS.get(str(kind), ())):
@@ -335,8 +325,8 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
             raise BadProtocol(
                 "a prior of kind order lists every hypothesis once, the most preferred first: order = [..]"
             )
-        check_public(section)
-        check_answers(section, class_recipe.answers)
+        schema.check_public(section)
+        schema.check_answers(section, class_recipe.answers)
         return Prior.order(C, section["order"])
     raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
 

@@ -25,7 +25,6 @@ from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from typing import Protocol as Interface
 
 import numpy as np
 from msgspec import Meta, Struct, ValidationError, convert, to_builtins
@@ -107,11 +106,6 @@ def _content(protocol: Protocol, entry: ReleaseEntry) -> dict[str, Any]:
     }
 
 
-def write_release(content: Mapping[str, Any], path: Path) -> None:
-    """Write whole: a release is there or it is not."""
-    certificates.write(content, path, what="the release")
-
-
 def vote_of(session: Session, *, approve: bool = False) -> dict[str, Any]:
     """What a lab sends after its run: a vote for its answer, or for everyone still possible; none without an answer."""
     result, lab = session.result, session.ledger.lab
@@ -130,11 +124,6 @@ def vote_of(session: Session, *, approve: bool = False) -> dict[str, Any]:
 def string_of(protocol: Protocol) -> str:
     """The fingerprint of the published string."""
     return fingerprint(protocol.content["seed"])
-
-
-def write_vote(vote: Mapping[str, Any], path: Path) -> None:
-    """Write whole: a vote is there or it is not."""
-    certificates.write(vote, path, what="the vote")
 
 
 def read_vote(path: Path) -> dict[str, Any]:
@@ -275,7 +264,7 @@ def threshold(epsilon: float) -> int:
         return min(2**64, math.ceil(2**64 * (-decimal(epsilon)).exp().next_plus()))
 
 
-def permute_and_flip(counts: NDArray[np.int64], t: int, coins: Coins) -> int:
+def permute_and_flip(counts: NDArray[np.int64], t: int, coins: SystemCoins) -> int:
     """Each candidate flips a coin of probability q^(c_max - c_h), q = t/2⁶⁴; a uniform one of the successes wins.
 
     A coin of probability q^k is k coins of probability q, so the flips go level by level: whoever is more than `level` votes
@@ -293,20 +282,8 @@ def permute_and_flip(counts: NDArray[np.int64], t: int, coins: Coins) -> int:
     return int(left[coins.below(len(left))])
 
 
-class Coins(Interface):
-    """Where chance comes from."""
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """So many words of 64 independent fair bits."""
-        ...
-
-    def below(self, count: int) -> int:
-        """One of so many numbers from 0 on, all alike."""
-        ...
-
-
 class SystemCoins:
-    """The operating system's randomness: never the published string, which everybody knows."""
+    """Where chance comes from: the operating system's randomness, never the published string, which everybody knows."""
 
     def words(self, count: int) -> NDArray[np.uint64]:
         """So many words of 64 independent fair bits."""

@@ -259,7 +259,6 @@ def _recompute(body: Mapping[str, Any], protocol: Published) -> LatticeProof:
         rho_predicted=part["rho_predicted"],
         crossings=crossed,
         cell=tuple(part["cell"]),
-        accurate=accurate,
         axes=axes,
         wrong=part["wrong"],
         open=part["open"],

@@ -22,27 +22,17 @@ from replical.learners.base import Learner
 from replical.learners.handicap.order import Inquiry, walk
 from replical.learners.result import Result
 from replical.pools.groups import Groups
-from replical.sklearn.base import (
-    Candidates,
-    Oracle,
-    Replicable,
-    RowCodes,
-    check_apart,
-    check_fitted,
-    codes_of,
-    named_estimators,
-    public_rows,
-)
+from replical.sklearn import base
 
 
 def _has_probabilities(selector: ReplicableSelector) -> bool:
     """Does the chosen estimator have them; before a fit, does any?"""
     if hasattr(selector, "best_estimator_"):
         return hasattr(selector.best_estimator_, "predict_proba")
-    return any(hasattr(each, "predict_proba") for _, each in named_estimators(selector.estimators))
+    return any(hasattr(each, "predict_proba") for _, each in base.named_estimators(selector.estimators))
 
 
-class ReplicableSelector(Replicable):
+class ReplicableSelector(base.Replicable):
     """Choose one of several fitted estimators, as another lab with the same seed would.
 
     Any number of classes. Where nothing is proven, `fit` warns (`UncertifiedWarning`).
@@ -137,10 +127,10 @@ class ReplicableSelector(Replicable):
 
     def __init__(
         self,
-        estimators: Candidates = (),
+        estimators: base.Candidates = (),
         *,
         public: Any = None,
-        ask_public: Oracle | None = None,
+        ask_public: base.Oracle | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         rho: float = 0.1,
@@ -175,7 +165,7 @@ class ReplicableSelector(Replicable):
         self.random_state = random_state
 
     def fit(
-        self, X: Any, y: ArrayLike | None = None, *, groups: Any = None, oracle: Oracle | None = None
+        self, X: Any, y: ArrayLike | None = None, *, groups: Any = None, oracle: base.Oracle | None = None
     ) -> ReplicableSelector:
         """Choose an estimator: all of them predict every row, and labels are looked at only where they differ.
 
@@ -208,12 +198,12 @@ class ReplicableSelector(Replicable):
             raise ValueError(
                 "a journal belongs to a published text and draws its own order: give seed=, no random_state="
             )
-        named = named_estimators(self.estimators)
+        named = base.named_estimators(self.estimators)
         if (groups is None) != (self.grouping is None):
             raise ValueError(
                 "rows that belong together need both: grouping=Groups(..), which is public, and fit(.., groups=..)"
             )
-        check_fitted(named, X)
+        base.check_fitted(named, X)
         if y is not None:
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -221,7 +211,7 @@ class ReplicableSelector(Replicable):
         classes, labels = self._labels(y, oracle, candidate_labels)
         if len(classes) < 2:
             raise ValueError("1 class is in y and known to the candidates: give all labels as classes=[..]")
-        labelled = None if self.public is None or self.ask_public else public_rows(self.public, X, classes)
+        labelled = None if self.public is None or self.ask_public else base.public_rows(self.public, X, classes)
         C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
         candidates = [estimator for _, estimator in named]
         known = (
@@ -245,7 +235,9 @@ class ReplicableSelector(Replicable):
         self._warn_if_uncertified()
         return self
 
-    def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str, together: Any = None) -> Result:
+    def _ask(
+        self, learner: Learner, C: Any, items: Any, labels: base.RowCodes, seed: str, together: Any = None
+    ) -> Result:
         """Let a learner ask until it has an answer; where labels are kept, from where the journal ends."""
         if self.journal is None:
             return super()._ask(learner, C, items, labels, seed, together)
@@ -275,12 +267,12 @@ class ReplicableSelector(Replicable):
         assert self.ask_public is not None, "who answers"
         if self.public is None or isinstance(self.public, tuple):
             raise ValueError("ask_public says labels of public rows that have none: give it with public=X_public")
-        check_apart(self.public, X)
+        base.check_apart(self.public, X)
         rows, oracle = cast(Items, _predictions(candidates, self.public, classes)), self.ask_public
 
         def code_of(row: int) -> int | None:
             label = oracle(row)
-            code = None if label is None else int(codes_of([label], classes)[0])
+            code = None if label is None else int(base.codes_of([label], classes)[0])
             if code is not None and self.losses is not None and code >= self.losses.labels:
                 raise ValueError(f"ask_public says {label!r} of row {row}, which is what abstaining is called")
             return code
@@ -315,7 +307,7 @@ class ReplicableSelector(Replicable):
         said = self.best_estimator_.predict_proba(X)
         known = getattr(self.best_estimator_, "classes_", self.classes_)
         found = np.zeros((len(said), len(self.classes_)))
-        found[:, codes_of(known, self.classes_)] = said
+        found[:, base.codes_of(known, self.classes_)] = said
         return found
 
 
@@ -341,7 +333,7 @@ def _predictions(candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> Pa
     """What the candidates say about `X`, as codes; of eight candidates at a time, then packed."""
     rows: PackedRows | None = None
     for first in range(0, len(candidates), 8):
-        said = [codes_of(each.predict(X), classes) for each in candidates[first : first + 8]]
+        said = [base.codes_of(each.predict(X), classes) for each in candidates[first : first + 8]]
         if rows is None:
             rows = PackedRows.blank(len(said[0]), len(candidates), labels=len(classes))
         rows.write_columns(slice(0, len(rows)), first, said)

@@ -210,7 +210,7 @@ def test_commands_that_need_a_list_say_so(capsys, command):
 def test_what_a_run_cannot_do_is_refused_before_the_first_label(labs, tmp_path, capsys):
     run = ["run", labs / "p.toml", "--pool", labs / "a.csv", "--labels", f"{labs / 'a.csv'}:truth"]
     run += ["--journal", tmp_path / "x.db", "--out", tmp_path / "x.json"]
-    assert "the class linear is no list" in refused(capsys, *run, "--private", "--lab", "a")
+    assert "the class linear is no list" in refused(capsys, *run, "--vote", "answer", "--lab", "a")
     assert "looks at the whole pool" in refused(capsys, *run, "--measure-error", "20")
     confirm = ["lab", "confirm", labs / "a.json", "--pool", labs / "b.csv", "--labels", f"{labs / 'b.csv'}:truth"]
     sentence = refused(capsys, *confirm, "--journal", tmp_path / "c.db", "--out", tmp_path / "c.json")

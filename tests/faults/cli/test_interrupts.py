@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from support.attacks import ATTACKS
+from support.attacks import ATTACKS, times
 from support.processes import INTERRUPTED, gone, groups, interrupt, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
@@ -25,17 +26,35 @@ def start():
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.4, 2.0])  # as the first worker starts, as another does, at work
-@pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.slow)])
-def test_an_interrupt_ends_everything_at_once(delay, times, start):
+@pytest.mark.parametrize("presses", [2, pytest.param(1, marks=pytest.mark.slow)])
+def test_an_interrupt_ends_everything_at_once(delay, presses, start):
     process = start("--json")
     while not members(process.pid, "spawn_main"):
         time.sleep(0.01)
     time.sleep(delay)
-    interrupt(process, times)
+    interrupt(process, presses)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert json.loads(out) == INTERRUPTED
     assert "KeyboardInterrupt" not in err
+    assert gone(process.pid)
+
+
+@pytest.mark.parametrize(
+    "n",
+    [n if n < 2 else pytest.param(n, marks=pytest.mark.slow) for n in times("a second Ctrl-C while workers are ended")],
+)
+def test_a_second_interrupt_writes_nothing_more(n, start):
+    """At any moment of the end that the first one began."""
+    process, pick = start("--json"), random.Random(n)
+    while not members(process.pid, "spawn_main"):
+        time.sleep(0.01)
+    time.sleep(pick.uniform(0, 2))
+    for gap in (pick.choice([0, 0.001, 0.01, 0.03, 0.1, 0.2, 0.3]), 0):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(gap)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, json.loads(out), err) == (130, INTERRUPTED, "")
     assert gone(process.pid)
 
 

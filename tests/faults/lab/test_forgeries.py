@@ -8,11 +8,13 @@ import pytest
 
 from replical.bounds.betting import share_interval
 from replical.core.ranges import indices_of, set_of
-from replical.lab.certificate.file import shared_of
+from replical.lab.certificate.file import body_of, shared_of
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import confirming
+from replical.lab.sessions.session import Budgets, Session
 from replical.learners.catalogue import of_lists
 from replical.learners.handicap.certificate import FAMILY
+from support.attacks import ATTACKS, times
 from support.certificates import resealed
 from support.lab import KINDS, Run, content, world
 
@@ -118,6 +120,7 @@ def test_a_changed_number_is_found_out_or_listed(runs, kind):
     assert silent == []
     assert found["self"] > 100
     assert found["journal"] > 0
+    assert 6 * found.total() >= ATTACKS["a number of a certificate changed, digest and seal made anew"]
 
 
 @pytest.mark.slow
@@ -238,3 +241,24 @@ def test_no_error_is_measured_where_errors_are_not_all_alike(runs):
     body["transcript"]["entries"] += 20
     failed = {check.name for check in verify(resealed(forged)).failed}
     assert failed == {"error and excess are possible"}
+
+
+@pytest.mark.parametrize("n", times("an error that was measured until it looked good"))
+def test_an_error_is_measured_on_as_many_labels_as_the_journal_says(n, measured_run):
+    """Who stops the measurement where it looks best tells fewer labels than were wanted."""
+    run, few = measured_run, 4 * (n + 1)
+    session = Session(run.protocol, run.lab, run.journal, budgets=Budgets(None, few))
+    body = body_of(session)
+    assert body["answer_error"]["labels"] == few
+    forged = resealed(run.certificate | {"body": body})
+    assert verify(forged, run.lab).valid
+    verdict = verify(forged, run.lab, run.journal)
+    assert "replayed: answer error" in [check.name for check in verdict.failed]
+
+
+@pytest.fixture(scope="module")
+def measured_run(tmp_path_factory):
+    """A run that measured its error on 40 labels."""
+    with Run(tmp_path_factory.mktemp("measured"), content(batch=4), world(seed=3), measure=40) as run:
+        assert verify(run.certificate, run.lab, run.journal).valid
+        yield run

@@ -9,7 +9,7 @@ from replical.cli import main
 from replical.errors import BadTable
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import certify, write
-from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, shared_by, write_items
+from replical.lab.certificate.overlap import items_file, overlap, read_items, read_key, shared_by
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from support.attacks import times
@@ -124,7 +124,7 @@ def test_two_runs_of_one_lab_are_one_unless_pools_show_that_they_share_nothing(o
 
 def hashed(tmp_path, name, columns, key=KEY):
     path = tmp_path / f"{name}.json"
-    write_items(items_file(pool(columns), key), path)
+    write(items_file(pool(columns), key), path, what="the hashes")
     return path
 
 
@@ -161,6 +161,6 @@ def test_a_changed_file_of_hashes_is_refused(n, tmp_path):
     content, place = read_items(path), n % 50
     hashes = list(content["hashes"])
     hashes[place : place + (n % 3 < 2)] = [] if n % 3 == 0 else ["f" * 32]
-    write_items(content | {"hashes": hashes}, path)
+    write(content | {"hashes": hashes}, path, what="the hashes")
     with pytest.raises(BadTable, match="was changed: its digest is another"):
         read_items(path)

@@ -9,7 +9,7 @@ import pytest
 from replical.cli import main
 from replical.core.canonical import climb, leaf, path_of, root_of, rows_of, salt_of
 from replical.lab.certificate.file import write
-from replical.lab.certificate.opening import open_entries, read_opening, write_opening, wrong_opening
+from replical.lab.certificate.opening import open_entries, read_opening, wrong_opening
 from replical.lab.sessions.session import transcript
 from support.attacks import times
 from support.lab import Run, content, world, write_csv
@@ -87,7 +87,7 @@ def test_a_changed_entry_is_found_out(n, lab, tmp_path, capsys):
     answered = [each for each in forged["entries"] if each["said"] is not None]
     name = list(CHANGES)[n % len(CHANGES)]
     CHANGES[name](pick.choice(answered), pick)
-    write_opening(forged, tmp_path / "forged.json")
+    write(forged, tmp_path / "forged.json", what="the opening")
     assert main(["verify", str(folder / "a.json"), "--opening", str(tmp_path / "forged.json")]) == 1
     assert "WRONG  opened: " in capsys.readouterr().out
 

@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -18,6 +19,7 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.reservations import Reservations
 from replical.lab.page.people import LONGEST_NAME, NameTaken, People, looks_like, name_of
 from replical.lab.sessions.labelling import Desk, RemoteRun
+from support.attacks import times
 from support.page import Person, application, opened, serving
 
 
@@ -92,20 +94,6 @@ def test_one_browser_has_one_vote(world):
     assert desk.session.ledger.labels == {item: 1}
 
 
-def test_who_has_not_labelled_may_change_the_name(world):
-    desk = world[0]
-    ann = Person(application(*world), "an")
-    assert ann.post("/api/join", name="ann")[0] == 200
-    assert ann.post("/api/answer", item=ann.item(), label="yes")[0] == 200
-    assert rows(desk, "answer") == rows(desk, "join") == ["ann"]
-
-
-@pytest.mark.parametrize("name", ["vote", "Vote", "ＶＯＴＥ"])
-def test_nobody_is_the_vote_itself(world, name):
-    """In a journal it is who gave a label that several people decided on, and might take it back."""
-    assert Person(application(*world)).post("/api/join", name=name)[0] == 400
-
-
 def test_a_cookie_is_not_made_from_a_name(world):
     """No name, no hash of the journal and no other person's link says who somebody is."""
     desk = world[0]
@@ -172,6 +160,30 @@ def test_a_personal_link_is_a_person_and_lets_in(world):
     assert other.get("/", query=link)[0] == 303  # on her phone, after a restart
     assert other.post("/api/answer", item=other.item(), label="yes")[0] == 200
     assert rows(desk, "join") == ["Ann Ö"]
+
+
+@pytest.mark.parametrize("n", times("a link of one person, opened in the browser of another (simulated browsers)"))
+def test_a_link_asks_before_it_takes_over_a_browser(n, world):
+    desk = world[0]
+    people = People(desk.session)
+    app = application(*world, people=people)
+    ann, eve = Person(app, None if n % 2 else "ann"), Person(app)
+    if n % 2:
+        ann.get("/", query=f"person={people.link('ann')}".encode())
+    link = f"person={people.link('<i>eve')}"
+    assert eve.get("/", query=link.encode())[0] == 303
+    guess = ("", "&instead=yes", f"&instead={people.link('ann')}", "&instead=" + "A" * 32)[n % 4]
+    status, headers, text = ann.get("/", query=(link + guess).encode())
+    assert (status, "set-cookie" in headers) == (200, False)
+    assert b"labels as ann" in text
+    assert b"<i>" not in text
+    assert b'data-name="ann"' in ann.get("/")[2]
+    code = re.search(rb'href="/\?([^"]*)"', text).group(1).decode().replace("&amp;", "&")
+    assert eve.get("/", query=code.encode())[0] == 303  # already hers: nothing to ask
+    other = Person(app, "bob")
+    assert other.get("/", query=code.encode())[0] == 200  # what one browser was told is no yes in another
+    assert ann.get("/", query=code.encode())[0] == 303
+    assert b'data-name="&lt;i&gt;eve"' in ann.get("/")[2]
 
 
 def test_links_of_one_run_open_no_other(world, tmp_path):

@@ -57,7 +57,6 @@ RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
     [
         ("utf-16", ",", f"it is UTF-16 text; {RESAVE}"),
         ("latin-1", ",", f"it is not UTF-8 text; {RESAVE}"),
-        ("utf-8", ";", "has one column only, 'id;a;b c': save it with commas instead of ';'"),
         ("utf-8", "\t", "has one column only, 'id\\ta\\tb c': save it with commas instead of '\\t'"),
     ],
 )
@@ -245,14 +244,6 @@ def test_whoever_trusts_a_size_reads_the_file(tmp_path, monkeypatch):
     assert trusting(["x1"]) == {"x1": {"text": "eins"}}  # read later, as it was trusted when it was given
     with pytest.raises(ReplicalError, match="says it holds 3 rows"):
         shown(["x1"])
-
-
-def test_a_column_that_is_not_there_is_named_in_every_format(tmp_path):
-    for suffix in (".parquet", ".csv"):
-        path = write({"id": ["x"], "a": ["no"]}, tmp_path / f"pool{suffix}")
-        assert refused(path) == f"{path} has no column 'b c'; it has id, a"
-        with pytest.raises(ReplicalError, match="has no column 'truth'"):
-            read_labels(path, "truth", ("no", "yes"))
 
 
 def test_names_and_values_that_are_no_sentence_are_quoted(tmp_path):

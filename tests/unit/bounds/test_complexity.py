@@ -10,7 +10,6 @@ import pytest
 from replical import plan
 from replical.bounds import complexity
 from replical.bounds.complexity import BOUNDS
-from replical.bounds.subroutines import HeavyHitters
 from replical.errors import ValueOutOfRange
 
 REFERENCE = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0, "nu": 0.02}
@@ -23,30 +22,6 @@ def bound(name, **task):
     """A bound at a task that may hold more than it needs."""
     return BOUNDS[name].labels(**{need: task[need] for need in BOUNDS[name].needs})
 
-
-# Logarithms from a table, products multiplied out: 1000, 1/δ = 20, 1/ε = 100, 1/ρ = 10, 1/(Θν) = 25 and ν²/ε² = 4.
-LN1000, LN100, LN25, LN20, LN10 = 6.907755, 4.605170, 3.218876, 2.995732, 2.302585
-LNLN100, LNLN25 = 1.527180, 1.169032
-AT_REFERENCE = {
-    "passive": 100 * LN1000 + 100 * LN20,
-    "cal": 2 * LN100 * (LN1000 + LN20 + LNLN100),
-    "passive_agnostic": 1e4 * (LN1000 + LN20),
-    "a2": 20 * LN25 * (LN1000 + LN20),
-    "replicable_passive": 1e6 * LN1000**2 * LN10 + 100 * LN20,
-    "replicable_passive_boosted": 1e4 * LN10**3 * (LN1000**2 + LN10 + LN20),
-    "replical": 2e4 * LN100**5 * LN1000**2 * (LNLN100 + LN10) + 2 * LN100 * (LN1000 + LNLN100 + LN20),
-    "replical_boosted": 200 * LN10**3 * (LN100**5 * LN1000**2 * LNLN100 + LN100 * (LN1000 + LNLN100 + LN20 + LN10)),
-    "replicable_passive_agnostic": 1e8 * LN1000**2 * (LN1000 + LN10) + 1e4 * (LN1000 + LN20),
-    "replica2": 4e4 * (LN25**5 + 4 * LN25**4) * LN1000**2 * (LNLN25 + LN10)
-    + 4 * LN25 * (LN1000 + LNLN25 + LN20)
-    + 16 * (LN1000 + LN20),
-    "replica2_boosted": 400 * LN10**3 * (LN25**5 + 4 * LN25**4) * LN1000**2 * LNLN25
-    + 400 * LN10**3 * (LN25 * (LN1000 + LNLN25 + LN10 + LN20) + 4 * (LN1000 + LN10 + LN20)),
-    "replicable_passive_tight": 1e4 * LN1000**2 + 100 * (LN1000 + LN20),
-    "replical_tight": 200 * LN1000**2 + 2 * LN100 * (LN1000 + LNLN100 + LN20),
-    "replicable_passive_agnostic_tight": 2e4 * LN1000**2 + 200 * (LN1000 + LN20),
-    "replica2_tight": 2 * LN25 * (LN1000 + LNLN25 + LN20) + 64 * (100 * LN1000**2 + LN1000 + LN20),
-}
 
 # In units of b = ln 2: log n = 20b, log 1/ε = 10b, log 1/δ = 3b, log 1/ρ = 6b, log 1/(Θν) = 7b - ln 5, ν²/ε² = 64.
 b = 0.6931471805599453
@@ -92,7 +67,6 @@ AT_ACCURATE = {
 @pytest.mark.claim("complexity")
 @pytest.mark.parametrize("name", BOUNDS)
 def test_formulas_by_hand(name):
-    assert bound(name, **REFERENCE) == pytest.approx(AT_REFERENCE[name], rel=2e-6)
     assert bound(name, **BINARY) == pytest.approx(AT_BINARY[name], rel=1e-12)
     assert bound(name, **ACCURATE) == pytest.approx(AT_ACCURATE[name], rel=1e-12)
 
@@ -168,18 +142,6 @@ def test_no_logarithm_is_below_one():
         assert bound(name, **loose) >= 1
 
 
-@pytest.mark.parametrize("name", [name for name in BOUNDS if "nu" in BOUNDS[name].needs])
-def test_nu_is_read_as_epsilon_where_it_is_divided_by(name):
-    """ν = 0 is finite, and ν̄ for ν in ν²/ε² too would not have doubled anything."""
-    at = {nu: bound(name, **{**REFERENCE, "nu": nu}) for nu in (0, 0.005, 0.01)}
-    assert at[0] <= at[0.005] <= at[0.01] <= 2 * at[0]
-
-
-def test_the_bound_of_replica2_falls_with_theta_near_the_end_of_its_domain():
-    wide, narrow = ({**REFERENCE, "theta": theta, "nu": 0.02} for theta in (18, 5))
-    assert bound("replica2", **wide) < bound("replica2", **narrow)
-
-
 def test_where_active_beats_passive():
     """CAL at once; RepliCAL's fifth power of log(1/ε) only from ε of about 3·10⁻⁷ on; its tight form at once."""
     ratio = {
@@ -196,21 +158,6 @@ def test_where_active_beats_passive():
     assert ratio["replical", 1e-2] > 50
     assert ratio["replical", 1e-6] > 1 > ratio["replical", 2e-7] > 10 * ratio["replical", 1e-9]
     assert ratio["replical_tight", 1e-2] < 0.05
-
-
-@pytest.mark.parametrize(
-    ("active", "passive"),
-    [
-        ("a2", "passive_agnostic"),
-        ("replica2", "replicable_passive_agnostic"),
-        ("replica2_tight", "replicable_passive_agnostic_tight"),
-    ],
-)
-def test_agnostic_active_learning_pays_where_theta_and_nu_are_small(active, passive):
-    small = {**REFERENCE, "epsilon": 0.001, "nu": 0.002}
-    assert bound(active, **small) < 0.1 * bound(passive, **small)
-    large = {**REFERENCE, "theta": 1e4, "nu": 0.4}
-    assert bound(active, **large) >= bound(passive, **large)
 
 
 def test_at_equal_constants_replica2_is_ahead_of_passive_replicable_learning():
@@ -238,13 +185,6 @@ def test_boosting_pays_for_small_rho_only():
                 for rho in (1e-2, 1e-4, 1e-8)
             ]
             assert 1 < gains[0] < gains[1] < gains[2]
-    for learner, more in (("replicable-erm", {"nu": 0}), ("replical", {"theta": 2})):
-        for rho, pays in ((0.1, False), (1e-7, False), (5e-8, True)):  # with the constants, only below 10⁻⁷
-            plain, boosted = (
-                plan(name, 10, epsilon=0.6, delta=0.05, rho=rho, name="paper", **more).labels_most
-                for name in (learner, f"boosted-{learner}")
-            )
-            assert (boosted < plain) == pays
     passive, active = ("replicable-erm", {"nu": 0}), ("replical", {"theta": 2})
     for (learner, more), n, epsilon, rho, times in (
         (passive, 10, 0.6, 1e-7, 3.39), (passive, 1000, 0.01, 1e-7, 3.39), (passive, 1000, 0.01, 5e-8, 0.84),
@@ -328,7 +268,9 @@ def axes(name):
 def test_explicit_sizes_follow_the_bound_along_every_parameter(name, axis):
     """Within a factor of 2 while the parameter moves by 5 at least: no exponent can be wrong by one."""
     values = axes(name)[axis]
-    near = {"ratio": 1.0} if (name, axis) == ("a2", "rounds") else {}  # see the last test but one
+    near = (
+        {"ratio": 1.0} if (name, axis) == ("a2", "rounds") else {}
+    )  # P27: rounds times ν²/ε² there, plus in the sizes
     ratios = [over_shape(name, **{axis: value, **near}) for value in values]
     assert spread(ratios) < 2
     for wrong in (1, -1):
@@ -357,26 +299,6 @@ def test_boosting_without_sharing_samples_has_one_logarithm_more():
         own.append(made.strings * shared[-1])
     assert spread(shared) < 2
     assert spread(own) > 10
-
-
-def test_the_paper_s_boosting_has_the_logarithms_it_prints_with_the_sharp_count_only():
-    """Q1+Q2 data sets over log³(1/ρ)/ρ² fall to 1280/(.9 ln²25); with rHeavyHitters' own count they grow like log²."""
-    sharp, own = [], []
-    for K in (4, 10, 30, 100):
-        rho = 4 * 25.0**-K * (1 + 1e-9)
-        made = plan("boosted-replicable-erm", 1000, epsilon=0.1, delta=0.05, rho=rho, nu=0)
-        shape = log(1 / rho) ** 3 / rho**2
-        sharp.append(made.runs / shape)
-        own.append(HeavyHitters.of(rho=made["rho_hh"], v=0.625, epsilon=0.075).counted / shape)
-    limit = 4.5 * 16 / (9 * 0.075**2 * log(25) ** 2)
-    assert sharp == sorted(sharp, reverse=True)
-    assert limit < sharp[-1] < 1.06 * limit
-    assert own[-1] / own[1] > 50  # (100/10)² up to what is left of the smaller terms
-
-
-def test_eq_a2_default_is_not_the_shape_of_the_sizes_of_a2_where_nu_is_large():
-    ratios = [over_shape("a2", rounds=rounds, ratio=1e6) * rounds for rounds in AXES["rounds"]]
-    assert spread(ratios) < 1.2
 
 
 def test_the_smallest_error_costs_replica2_a_logarithm_of_n():

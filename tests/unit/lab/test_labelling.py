@@ -101,22 +101,6 @@ def test_people_get_different_items_and_a_slow_one_holds_up_nobody(tmp_path):
             desk.answer("a", taken[0], "no")
 
 
-def test_taking_back(desk):
-    desk, _ = desk
-    item = desk.next("ann")
-    desk.answer("ann", item, "yes")
-    assert desk.undo("ann") == item
-    assert item in desk.session.open
-    assert item not in desk.session.ledger.labels
-    with pytest.raises(BadLabel, match="nothing to take back"):
-        desk.undo("bob")
-    skipped = desk.next("bob")
-    desk.skip("bob", skipped)
-    assert skipped not in desk.session.open
-    desk.undo("bob")
-    assert skipped in desk.session.open
-
-
 def test_votes_decide_and_are_counted(tmp_path):
     made = protocol()
     pool, _ = lab(made)
@@ -137,17 +121,6 @@ def test_votes_decide_and_are_counted(tmp_path):
     for wrong in (0, 2, True, 1.0):
         with pytest.raises(ValueOutOfRange, match="votes must be an odd number"):
             Desk(desk.session, votes=wrong)
-
-
-def test_progress_says_nothing_that_would_bias(desk):
-    desk, truth = desk
-    for _ in range(8):
-        item = desk.next("ann")
-        desk.answer("ann", item, truth(item))
-    told = desk.progress()
-    assert set(told) == {"labels", "open", "ended", "left", "about", "within", "agreement"}
-    assert told["labels"] == 8
-    assert told["about"] is None  # nobody has estimated it
 
 
 def test_a_run_driven_elsewhere(tmp_path):

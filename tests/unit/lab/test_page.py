@@ -141,7 +141,9 @@ def test_there_are_no_websockets(world):
     assert asyncio.run(talk()) == [{"type": "websocket.close", "code": 1008}]
 
 
-@pytest.mark.parametrize("name", ["x" * 81, "a\nb", "a\0", "\ud800", 5, None, ["ann"], "vote", "VOTE ", "anonymous-1"])
+@pytest.mark.parametrize(
+    "name", ["x" * 81, "a\nb", "a\0", "\ud800", 5, None, ["ann"], "vote", "VOTE ", "ＶＯＴＥ", "anonymous-1"]
+)
 def test_names_that_cannot_be_written_down(world, name):
     assert Person(application(*world)).post("/api/join", name=name)[0] == 400
 

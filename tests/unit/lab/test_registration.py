@@ -98,16 +98,6 @@ def test_what_is_no_registration_is_refused(tmp_path, damage):
         read(tmp_path / "r.json")
 
 
-def test_a_run_that_must_be_registered_asks_for_nothing_before(opened):
-    protocol, lab, journal = opened(said())
-    with journal:
-        with pytest.raises(BadJournal, match="has no registration: write one with --register FILE and publish it"):
-            Session(protocol, lab, journal)
-        assert [event.kind for event in journal.events()] == ["created"]
-        register(protocol, lab, journal)
-        assert Session(protocol, lab, journal).open
-
-
 def test_a_registration_comes_before_the_first_label(opened):
     protocol, lab, journal = opened(said(register=False))
     with journal:
@@ -172,32 +162,6 @@ def test_a_protocol_without_a_beacon_takes_none(opened):
 
 
 # ---- what a certificate says of it ----
-
-
-@pytest.mark.parametrize("beacon", [None, "4f1c"])
-def test_an_honest_certificate_fits_its_registration(tmp_path, beacon):
-    protocol = said(beacon=None if beacon is None else BEACON)
-    run = RegisteredRun(tmp_path, protocol, columns(), "north", beacon=beacon)
-    body = run.certificate["body"]
-    assert body["registration"] == run.registration["digest"]
-    assert body.get("beacon") == beacon
-    with Journal(run.path, write=False) as journal:
-        for given in ((), (run.lab,), (run.lab, journal)):
-            assert wrong(verify(run.certificate, *given).checks) == {}
-    assert wrong(check_against(run.certificate, run.registration)) == {}
-    assert mismatches([run.certificate], {"r.json": run.registration}) == []
-
-
-def test_a_beacon_changes_the_private_order_and_nothing_else_does(tmp_path):
-    """The seed is the hash of secret and value; the commitment stays that of the secret."""
-    orders = {}
-    for number, beacon in enumerate(["4f1c", "4f1d", "4f1c"]):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        run = RegisteredRun(folder, said(beacon=BEACON), columns(), beacon=beacon)
-        orders[number] = run.certificate["body"]["transcript"], run.registration["private_commitment"]
-    assert orders[0] == orders[2] != orders[1]
-    assert orders[0][1] == orders[1][1]
 
 
 def test_another_beacon_than_the_journal_s_is_found(tmp_path):

@@ -94,23 +94,6 @@ def test_nobody_can_label_anything(make_world, journal, name):
             Session(world.protocol, world.lab, journal)
 
 
-def test_a_skip_costs_no_label_that_was_given(make_world, journal):
-    """Skips in the middle of a batch: the journal has every answer once, and each counts."""
-    world = make_world({"name": "erm", "k_final": 15}, noise=0.2)
-    session = Session(world.protocol, world.lab, journal)
-    while session.open:
-        if len(session.open) % 4 == 1 and len(session.ledger.skipped) < 20:
-            session.skip(session.open[len(session.open) // 2])
-            continue
-        session.answer(session.open[-1], world.truth[session.open[-1]])
-        if not session.ledger.skipped:
-            session.skip(session.open[0])
-    answered = [event.item for event in journal.events() if event.kind == "answer"]
-    assert sorted(answered) == sorted(session.ledger.labels)
-    assert session.result.labels == 15 == len(answered)
-    assert len(session.ledger.skipped) > 1
-
-
 # ---- what is refused, and how ----
 
 

@@ -173,9 +173,9 @@ def test_a_number_is_no_text():
         (FEATURES, {"age": ["40", "39", "41"]}, "the dict: the feature 'age' must hold numbers, it holds string"),
         (FEATURES, {"age": [True, False, True]}, "the feature 'age' must hold numbers, it holds bool"),
         (FEATURES, {"age": [40.5, None, 41.0]}, "the dict: the feature 'age' is missing for the item 'x1'"),
-        (FEATURES, {"dose": [1.0, float("inf"), 2.0]}, "missing or infinite"),
-        (FEATURES, {"dose": [1.0, float("nan"), 2.0]}, "missing or infinite"),
-        (LINE, {"dose": [1.0, float("-inf"), 2.0]}, "missing or infinite"),
+        (FEATURES, {"dose": [1.0, float("inf"), 2.0]}, "the feature 'dose' is missing or infinite for the item 'x1'"),
+        (FEATURES, {"dose": [1.0, float("nan"), 2.0]}, "missing or infinite for the item 'x1'"),
+        (LINE, {"dose": [1.0, float("-inf"), 2.0]}, "missing or infinite for the item 'x1'"),
         (recipe({"kind": "star", "features": ["dose"], "count": 3}, TEXTS, "s"), {"dose": [0, 1, 3]}, "items must be cell numbers 0 to 2, got 3"),
         (
             recipe({"kind": "intervals", "features": ["dose"], "bins": 3}, TEXTS, "s"),
@@ -385,20 +385,6 @@ def test_nested_columns_are_no_labels():
     for column in ([["no"], ["yes"]], [{"x": 1}, {"x": 2}]):
         with pytest.raises(BadLabel, match="the column 'a' holds"):
             read_pool({"id": ["u", "v"], "a": column}, ONE)
-
-
-def test_a_header_that_is_no_text(tmp_path):
-    (tmp_path / "pool.csv").write_bytes(b"id,\xff\n1,2\n")
-    with pytest.raises(BadTable, match="is not UTF-8"):
-        read_pool(tmp_path / "pool.csv", CUTS)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_feature_that_is_no_number_is_named_by_its_item(value):
-    cells = recipe({"kind": "intervals", "features": ["x"], "bins": 4, "range": [[0, 1]]}, TEXTS, "s")
-    for made in (CUTS, cells):
-        with pytest.raises(BadTable, match="the feature 'x' is missing or infinite for the item 'c'"):
-            read_pool({"id": ["d", "c", "b"], "x": [0.5, value, 0.25]}, made)
 
 
 def test_rows_are_counted_from_the_beginning_of_the_table():

@@ -3,13 +3,12 @@
 from itertools import product
 from math import comb
 
-import numpy as np
 import pytest
 
 from replical.core.exact import upper_tail
 from support.power import detects, rejects_at
 from support.reference import binomial_upper
-from support.sequential import POWER, Promise, expected, outcomes
+from support.sequential import POWER, Promise, outcomes
 
 SIZES = [
     (0.1, 1000, 5e-7), (0.05, 2000, 1e-6), (0.05, 800, 5e-7), (0.5, 120, 5e-7), (0.15, 500, 5e-7),
@@ -45,13 +44,6 @@ def test_it_finds_what_the_exact_test_of_as_many_trials_finds(size):
     assert shorter[0] < POWER  # `most` is the least
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_promise_that_is_kept_takes_a_sixth_of_the_trials_at_most(size):
-    rho, trials, alarm = size
-    assert expected(0.0, rho, trials, alarm) <= trials / 6
-    assert expected(rho, rho, trials, alarm) <= trials / 3
-
-
 def test_probabilities_are_those_of_every_course():
     """All courses of twelve trials, one by one, through the test itself."""
     p, trials = 0.3, 12
@@ -66,19 +58,6 @@ def test_probabilities_are_those_of_every_course():
     assert told == pytest.approx((broken, kept, 1 - broken - kept))
     assert broken > 0.01
     assert kept > 0.01
-
-
-def test_probabilities_are_those_of_simulated_trials():
-    """A check that shares no code: whole courses in NumPy, by the definition of the ratio."""
-    promise, p, courses = Promise(*SMALL), 0.35, 20_000
-    failed = np.random.default_rng(5).random((courses, promise.most)) < p
-    sums, trials = np.cumsum(failed, axis=1), np.arange(1, promise.most + 1)
-    q, rho = promise.found, promise.rho
-    ratios = (q / rho) ** sums * ((1 - q) / (1 - rho)) ** (trials - sums)
-    up, down = ratios >= 1 / promise.alarm, ratios <= (1 - POWER) / 2
-    first = np.where(up.any(axis=1), up.argmax(axis=1), promise.most)
-    before = np.where(down.any(axis=1), down.argmax(axis=1), promise.most)
-    assert (first < before).mean() == pytest.approx(at_the_end(promise, p)[0], abs=0.02)
 
 
 def test_trials_after_the_decision_change_nothing():
@@ -100,13 +79,3 @@ def test_nothing_is_decided_by_too_few():
 def test_rejects_at_is_the_smallest_count_within_the_alarm():
     count = rejects_at(200, 0.125, 1e-6)
     assert float(binomial_upper(count, 200, 0.125)) <= 1e-6 < float(binomial_upper(count - 1, 200, 0.125))
-
-
-def test_an_empty_test_is_recognisable():
-    assert rejects_at(3, 0.5, 1e-6) == 4
-    assert detects(3, 0.5, 1e-6) == 1.0
-
-
-def test_detects_has_the_stated_power():
-    p = detects(1000, 0.1, 1e-6)
-    assert upper_tail(rejects_at(1000, 0.1, 1e-6), 1000, p) == pytest.approx(0.99, rel=1e-9)

@@ -55,11 +55,6 @@ class PackedPredictions:
         """The predictions on some of the items, `items`."""
         return self.of(self._planes[:, items], self._size, self._labels)
 
-    @property
-    def planes(self) -> Packed:
-        """The bits, ``planes[digit, item, word]``."""
-        return self._planes
-
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
         return PackedNearness(self.transpose(items[:MEASURED]))

@@ -17,7 +17,7 @@ from replical.classes.base import size_of
 from replical.classes.grading import Scores
 from replical.core.ranges import indices_of, ranges_of
 from replical.core.text import count
-from replical.errors import BadCertificate, ReplicalError
+from replical.errors import ReplicalError
 from replical.lab.certificate.file import condition_part, seal, summary_hypotheses
 from replical.lab.certificate.schema import Provenance, wrong_shape
 from replical.lab.protocol import Protocol
@@ -300,8 +300,8 @@ def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
     if error is None or error["labels"] == 0:
         return rounds, ()
     chosen = sum(each["drawn"] for each in rounds) - error["labels"]
-    heard = accumulate((each["drawn"] for each in rounds), initial=0)
-    last = next((number for number, count in enumerate(heard) if count == chosen), len(rounds))
+    totals = accumulate((each["drawn"] for each in rounds), initial=0)
+    last = next((number for number, count in enumerate(totals) if count == chosen), len(rounds))
     return rounds[:last], rounds[last:]
 
 
@@ -403,11 +403,4 @@ def list_steps(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Step]:
 
 def value_of(body: Mapping[str, Any], name: str) -> float:
     """What a condition says was found."""
-    return float(_condition(body, name)["value"])
-
-
-def _condition(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    for each in body["conditions"]:
-        if each["name"] == name:
-            return dict(each)
-    raise BadCertificate(f"the condition {name!r} is missing")
+    return float({each["name"]: each["value"] for each in body["conditions"]}[name])

@@ -16,6 +16,7 @@ import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from fractions import Fraction
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
@@ -128,19 +129,12 @@ def condition_part(condition: Condition) -> dict[str, Any]:
 
 def plan_of(plan: Plan) -> dict[str, Any]:
     """The plan's numbers, whole where they are whole, fractions as [numerator, denominator]."""
-    numbers = [
-        {
-            "name": number.name,
-            "value": (
-                int(number.value)
-                if number.value.denominator == 1
-                else [number.value.numerator, number.value.denominator]
-            ),
-            "source": number.source,
-        }
-        for number in plan.numbers
-    ]
+    numbers = [{"name": each.name, "value": _whole(each.value), "source": each.source} for each in plan.numbers]
     return {"learner": plan.learner, "name": plan.name, "numbers": numbers}
+
+
+def _whole(value: int | Fraction) -> int | list[int]:
+    return int(value) if value.denominator == 1 else [value.numerator, value.denominator]
 
 
 def shared_of(protocol: Protocol, h: int | None) -> dict[str, Any]:

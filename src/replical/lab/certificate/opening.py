@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from replical.core.canonical import SALT, climb, leaf, path_of, root_of, rows_of, salt_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Checks
-from replical.lab.certificate.file import read_as, transcript_leaves, write
+from replical.lab.certificate.file import read_as, transcript_leaves
 from replical.lab.certificate.unchecked import not_checkable
 from replical.lab.sessions.session import Session, transcript
 from replical.learners.proof import is_count
@@ -134,13 +134,8 @@ def entries_of(opened: Mapping[str, Any], certificate: Mapping[str, Any]) -> lis
     return [Opened(item, words.get(code, code) if isinstance(code, int) else code) for item, code in said]
 
 
-def write_opening(opened: Mapping[str, Any], path: Path) -> None:
-    """Write whole: the file is there or it is not."""
-    write(opened, path, what="the opening")
-
-
 def read_opening(path: Path) -> dict[str, Any]:
-    """Read what `write_opening` wrote."""
+    """Read an opening."""
     found = read_as(path, SCHEMA, PARTS, what="opening")
     if not isinstance(found["entries"], list) or not all(isinstance(each, dict) for each in found["entries"]):
         raise BadCertificate(f"{path} is no opening: it lists no entries")

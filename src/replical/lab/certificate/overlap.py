@@ -20,7 +20,7 @@ import numpy as np
 from replical.core.canonical import digest_of, fingerprint, is_digest
 from replical.core.files import read_bytes
 from replical.errors import BadTable
-from replical.lab.certificate.file import read_as, write
+from replical.lab.certificate.file import read_as
 from replical.lab.pool import LabPool
 
 SCHEMA = "replical.items/1"
@@ -83,13 +83,8 @@ def items_file(lab: LabPool, key: bytes) -> dict[str, Any]:
     return {**content, "digest": fingerprint(content)}
 
 
-def write_items(content: Mapping[str, Any], path: Path) -> None:
-    """Write whole: the file is there or it is not."""
-    write(content, path, what="the hashes")
-
-
 def read_items(path: Path) -> dict[str, Any]:
-    """Read what `write_items` wrote."""
+    """Read keyed hashes."""
     found = read_as(path, SCHEMA, PARTS, what="file of hashed items", refuse=BadTable)
     hashes = found["hashes"]
     kinds = isinstance(hashes, list) and all(isinstance(each, str) and len(each) == 32 for each in hashes)

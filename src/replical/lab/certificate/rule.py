@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -102,10 +101,7 @@ def read_rule(path: Path | str) -> Rule:
         raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so its rule is not used")
     if family_of(record_of(certificate["body"])).confirms:
         raise BadCertificate(f"{path} is a confirmation: give the certificate that it is about")
-    return _rule(certificate["body"], path)
-
-
-def _rule(body: Mapping[str, Any], path: Path | str) -> Rule:
+    body = certificate["body"]
     recipe, h = Protocol.of(body["protocol"]).recipe, index_of(body)
     if h is None:
         raise BadCertificate(f"{path} names no answer: no heavy hitter was found")

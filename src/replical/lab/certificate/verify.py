@@ -30,6 +30,7 @@ from replical.lab.certificate.file import body_of, plan_of, shared_of, summary
 from replical.lab.certificate.schema import wrong_body
 from replical.lab.journal.binding import SCHEMA, check_own, commitment, is_beacon, question_digest, registration_digest
 from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool, Part
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart, check_made
@@ -306,7 +307,7 @@ def check_replay(
             return "the journal is empty"
         if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
             return "this is the journal of another run: the certificate commits to another private seed"
-        sessions.append(session_of(body, protocol, lab, journal))
+        sessions.append(session_of(certificate, protocol, lab, journal))
         return (
             None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
         )
@@ -325,10 +326,19 @@ def check_replay(
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body.get(part), again.get(part)))  # type: ignore[misc]
 
 
-def session_of(body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> Session:
-    """The run of a certificate with this `body`, rebuilt from its journal."""
-    error = body.get("answer_error") or {"labels": 0}
-    return Session(protocol, lab, journal, budgets=Budgets(body["labels"].get("budget"), error["labels"]))
+def session_of(certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> Session:
+    """The run of a certificate, rebuilt from its journal.
+
+    What the lab wanted to spend then, the journal says too: who measures an error until it looks good is found out.
+    """
+    last = int(certificate["provenance"].get("journal_events", 0))
+    spent = (
+        event
+        for event, _ in journal.news(0)
+        if event.kind in ("measure", "budget") and event.seq <= (last or event.seq)
+    )
+    ledger = Ledger.of(spent)
+    return Session(protocol, lab, journal, budgets=Budgets(ledger.budget, ledger.error_labels))
 
 
 def _check_head(events: str, head: str, journal: Journal) -> str | None:

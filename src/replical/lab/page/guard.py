@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import html
 import ipaddress
 import re
 import time
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from replical.lab.page.people import People
 
@@ -101,12 +102,28 @@ class Guard:
         known = self._token is not None and hmac.compare_digest(attempt.encode(), self._token.encode())
         if not linked and not known:
             return None
+        held, instead = cookie_of(Headers(scope=scope), self._people.cookie), said.get("instead", [""])[0]
+        if linked and (question := self._question(held, person, instead)):
+            return question
         response = RedirectResponse("/", status_code=303)
         if self._token is not None:
             set_cookie(response, scope, self._cookie, self._token)
         if linked:
             set_cookie(response, scope, self._people.cookie, person, days=REMEMBERED)
         return response
+
+    def _question(self, held: str, person: str, instead: str) -> Response | None:
+        """Ask before a link makes a browser somebody else's: only whoever reads our answer in it can say yes."""
+        before, now = self._people.who(held) if held else None, self._people.linked_name(person)
+        yes = self._people.secret_for(f"instead {held} {person}")
+        if before in (None, now) or hmac.compare_digest(instead.encode(), yes.encode()):
+            return None
+        old, new = html.escape(before), html.escape(str(now))
+        link = html.escape("/?" + urlencode({"person": person, "instead": yes}))
+        return HTMLResponse(
+            f'<!doctype html><html lang="en"><title>Who labels here?</title><p>This browser labels as {old}, and the link '
+            f'is that of {new}. <a href="{link}">Label as {new} from now on</a>, or <a href="/">go on as {old}</a>.</p>'
+        )
 
     def _within_rate(self, client: str, *, known: bool) -> bool:
         now, (rate, burst) = time.monotonic(), _PEOPLE if known else _STRANGERS

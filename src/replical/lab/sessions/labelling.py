@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
 from replical.classes.grading import Gold, Said, Scores, answering
 from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
@@ -33,7 +33,9 @@ def check_votes(votes: int) -> None:
 class Desk:
     """Hands out open items and hears answers; with several `votes` an item the commonest label counts.
 
-    The `session` may also be a run that is driven elsewhere. Who is labelling what is known to all desks of it.
+    The `session` may also be a run that is driven elsewhere. An `outlook` is told when to look, and says `about` how many
+    labels are left, and `within` how much of the best the first of a public order is proven to be; None where nobody knows.
+    Who is labelling what is known to all desks of it.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class Desk:
         session: Session | RemoteRun,
         *,
         votes: int = 1,
-        outlook: LabelEstimator | None = None,
+        outlook: Any = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_votes(votes)
@@ -206,24 +208,6 @@ class Desk:
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""
         return None if self.votes == 1 else self.session.ledger.agreement()
-
-
-class LabelEstimator(Protocol):
-    """Whoever estimates how many labels are left."""
-
-    @property
-    def about(self) -> int | None:
-        """About how many; None where nobody knows."""
-        ...
-
-    @property
-    def within(self) -> str | None:
-        """As close to the best the first of a public order is proven to be; None where nothing is known."""
-        ...
-
-    def look(self) -> None:
-        """The run has changed."""
-        ...
 
 
 class RemoteRun:

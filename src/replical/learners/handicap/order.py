@@ -157,11 +157,6 @@ def by_numbers(C: HypothesisClass, *numbers: NDArray[np.int64]) -> Prior:
     return Prior.order(C, sorted(range(len(C)), key=lambda h: (*(int(each[h]) for each in numbers), names[h])))
 
 
-@dataclass(frozen=True, kw_only=True)
-class InquiryPlan(Plan):
-    """How many are asked, and who is in play."""
-
-
 # In no list of learners: what it makes is an order, before there is a protocol.
 ORDER = Record(
     id="order",
@@ -183,7 +178,7 @@ class PublicOrder:
 
     walk: Indices
     losses: Losses | None
-    plan: InquiryPlan
+    plan: Plan
 
     @classmethod
     def of(cls, n: int, walk: Indices, losses: Losses | None) -> PublicOrder:
@@ -192,7 +187,7 @@ class PublicOrder:
             Number(name="max_labels", value=MOST, source="labels, where items last"),
             Number(name="behind", value=BEHIND, source="errors more than the best with which one is in play"),
         )
-        made = InquiryPlan(learner="order", name="tight", n=n, epsilon=_NO_EPSILON, numbers=numbers, max_labels=MOST)
+        made = Plan(learner="order", name="tight", n=n, epsilon=_NO_EPSILON, numbers=numbers, max_labels=MOST)
         return cls(walk=walk, losses=losses, plan=made)
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:

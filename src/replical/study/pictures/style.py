@@ -134,14 +134,12 @@ def write_picture(figure: Figure, folder: Path, name: str, title: str, caption: 
     return Picture(name, title, caption, files)
 
 
-def log_ticks(axis: Axis, most: int = 9) -> None:
+def log_ticks(axis: Axis) -> None:
     """Ticks of an axis of logarithms: powers of ten where there are several of them, numbers between them otherwise."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     low, high = axis.get_view_interval()
-    axis.set_major_locator(
-        LogLocator(subs=next(digits for wide, digits in _BETWEEN if high / low >= wide), numticks=most)
-    )
+    axis.set_major_locator(LogLocator(subs=next(digits for wide, digits in _BETWEEN if high / low >= wide), numticks=9))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: tick_text(value)))
 
