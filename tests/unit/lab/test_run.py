@@ -7,7 +7,7 @@ import pytest
 
 from replical import KnownLabels, Protocol, Session, read_pool, run
 from replical.cli import main
-from replical.errors import BadJournal, BadKey, BadLabel, BadProtocol, BadTable, BadUsage, PlanMismatch
+from replical.errors import BadKey, BadLabel, BadProtocol, BadTable, BadUsage, PlanMismatch
 from replical.lab.certificate.file import body_of, certify, read
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
@@ -261,9 +261,3 @@ def test_the_file_of_another_run_is_not_replaced(tmp_path, name, monkeypatch):
         run(said, TABLE, TRUTH, tmp_path / "b.db", lab="north", **{option: tmp_path / "file.json"})
     assert (tmp_path / "file.json").read_bytes() == before
     assert labels_in(tmp_path / "b.db") == {}
-
-
-def test_a_journal_of_another_protocol(tmp_path):
-    run(SAID, TABLE, {}, tmp_path / "a.db")
-    with pytest.raises(BadJournal, match="a changed protocol needs a journal of its own"):
-        run(content(batch=8), TABLE, TRUTH, tmp_path / "a.db")
