@@ -17,6 +17,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.signatures import new_key, read_private
 from replical.lab.tables import read_pool
+from support.attacks import ATTACKS
 from support.certificates import Tags, resealed
 from support.lab import Run, content, private, world, write_csv
 
@@ -298,9 +299,13 @@ def test_a_journal_belongs_to_one_confirmation(lab):
 # ---- by whom, and about what ----
 
 
-@pytest.mark.parametrize("others", [1, 3])
+OTHERS = (1, 3)
+
+
+@pytest.mark.parametrize("others", OTHERS)
 def test_confirmations_replicate_nothing_however_many(lab, others):
     """Whoever has a certificate can make a table on which its answer holds."""
+    assert sum(OTHERS) == ATTACKS["confirmations by nobody, beside one run"]
     for number in range(others):
         lab.confirm("--margin", ".2", "--lab", f"lab {number}", pool="b" if number == 0 else f"b{number}")
         (lab.folder / f"b{number + 1}.csv").write_text(

@@ -94,3 +94,6 @@ def test_where_there_is_no_flock_windows_locks_the_journal(tmp_path, monkeypatch
     with Journal(tmp_path / "a.db"), pytest.raises(BadJournal, match="another runner is using the journal"):
         Journal(tmp_path / "a.db").__enter__()
     assert held == [(2, 1)]
+    monkeypatch.setitem(sys.modules, "msvcrt", None)
+    with pytest.raises(BadJournal, match="locks no files.* or the URL of a PostgreSQL database"):
+        Journal(tmp_path / "b.db").__enter__()

@@ -14,7 +14,7 @@ from replical.lab.confirmation import confirming
 from replical.lab.sessions.session import Budgets, Session
 from replical.learners.catalogue import of_lists
 from replical.learners.handicap.certificate import FAMILY
-from support.attacks import times
+from support.attacks import ATTACKS, times
 from support.certificates import resealed
 from support.lab import KINDS, Run, content, world
 
@@ -120,6 +120,7 @@ def test_a_changed_number_is_found_out_or_listed(runs, kind):
     assert silent == []
     assert found["self"] > 100
     assert found["journal"] > 0
+    assert 6 * found.total() >= ATTACKS["a number of a certificate changed, digest and seal made anew"]
 
 
 @pytest.mark.slow

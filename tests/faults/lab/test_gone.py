@@ -13,6 +13,7 @@ from replical.lab.journal.journal import Journal, saying
 from replical.lab.journal.ledger import Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
+from support.attacks import ATTACKS
 from support.lab import content, world
 
 LABELS = 30
@@ -79,6 +80,7 @@ def kept(path):
 @pytest.mark.parametrize("settled", [False, True], ids=["in the log", "in the file"])
 @pytest.mark.parametrize("way", WAYS)
 def test_no_label_is_acknowledged_into_nothing(begun, monkeypatch, tmp_path, way, settled):
+    assert 2 * len(WAYS) == ATTACKS["file or log of a journal removed, moved, emptied, cut or replaced under a run"]
     path, session, truth = begun
     monkeypatch.chdir(tmp_path)
     if settled:

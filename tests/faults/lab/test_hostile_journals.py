@@ -10,6 +10,7 @@ import pytest
 
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Journal
+from support.attacks import ATTACKS
 from support.journals import begun
 
 LOOP = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {}) "
@@ -55,6 +56,7 @@ def opened(path, **how):
 @pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("how", [{"write": False}, {"runner": False}, {}], ids=["read", "beside", "run"])
 def test_what_is_computed_is_no_journal(tmp_path, kind, how):
+    assert 3 * len(FILES) == ATTACKS["a database that computes for hours, or gigabytes, as a journal"]
     path = hostile(tmp_path / "a.db", FILES[kind])
     before, began = path.read_bytes(), time.monotonic()
     with pytest.raises(BadJournal, match="is computed, not kept"):

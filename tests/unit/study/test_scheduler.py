@@ -1,14 +1,12 @@
 """A sweep: what a cell finds, when it stops, and what is told on the way."""
 
 import dataclasses
-import os
-import time
 from concurrent.futures import Future
 
 import pyarrow as pa
 import pytest
 
-from replical.core.parallel import Workers, local
+from replical.core.parallel import local
 from replical.study.results import SCHEMA, table
 from replical.study.spec import Study
 from replical.worlds.audit import audit
@@ -161,17 +159,15 @@ class Clock:
 
 def test_an_estimate_is_the_pairs_left_at_the_pace_so_far(sweep):
     """Every learner has a turn before any has two, so that the pace is soon that of all; refusals take no time."""
-    grid = {**GRID, "learner": ["cal", "erm", "replical"], "theta": 2}
-    told = sweep(
-        based(grid=[grid]),
-        workers=Clock(
-            lambda piece: (10.0 if piece.experiment.learner == "erm" else 1.0) * (piece.end - piece.start), 4
-        ),
-    ).progress
+    grid = {**GRID, "learner": ["cal", "replical", "erm"], "theta": 2}
+    paces = {"cal": 1.0, "erm": 10.0}
+    clock = Clock(lambda piece: paces[piece.experiment.learner] * (piece.end - piece.start))
+    told = sweep(based(grid=[grid]), workers=clock).progress
     assert {far.seconds_left for far in told if far.pairs_done == 0} == {None}
-    done = [far for far in told if far.pairs_done]
-    assert done[0].seconds_left == pytest.approx((done[0].pairs - done[0].pairs_done) / 4)
-    assert done[-1].seconds_left == 0
+    early = [far for far in told if 0 < far.pairs_done <= 30]  # of cal alone
+    assert early
+    assert all(far.seconds_left == pytest.approx(far.pairs - far.pairs_done) for far in early)
+    assert told[-1].seconds_left == 0
 
 
 @pytest.mark.parametrize(("pace", "lengths"), [(5.0, [1] * 60), (0.25, [1] + 14 * [4] + [3]), (0.001, [1, 50, 9])])
@@ -179,19 +175,3 @@ def test_a_piece_takes_about_a_second(pace, lengths, sweep):
     clock = Clock(lambda piece: pace * (piece.end - piece.start))
     sweep(based(grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}], stop={"pairs": 60}), workers=clock)
     assert clock.lengths == lengths
-
-
-# The workers themselves
-def test_workers_of_this_machine_are_told_and_leave(sweep):
-    with local(2) as busy:
-        assert (busy.count, busy.words) == (2, "2 on this machine")
-        pids = [busy.submit(os.getpid).result() for _ in range(2)]
-        assert os.getpid() not in pids
-        for _ in range(3):
-            busy.submit(time.sleep, 60)  # nobody waits for that
-    with local(1) as busy:
-        assert busy.submit(os.getpid).result() == os.getpid()
-    assert isinstance(busy, Workers)
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)

@@ -1,7 +1,6 @@
 """A study file: which cells it has, what they are called, and what it may not say."""
 
 import hashlib
-from datetime import date
 
 import pyarrow.parquet as pq
 import pytest
@@ -201,8 +200,3 @@ def test_what_is_no_file_is_named(tmp_path):
     for path in (tmp_path, tmp_path / "nowhere.toml", tmp_path / ("n" * 300)):
         with pytest.raises(BadStudy, match="cannot read the study"):
             Study.read(path)
-
-
-def test_a_date_is_no_seed():
-    with pytest.raises(BadStudy, match="'seed'"):
-        tiny(seed=date(2020, 1, 1))

@@ -300,8 +300,8 @@ def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
     if error is None or error["labels"] == 0:
         return rounds, ()
     chosen = sum(each["drawn"] for each in rounds) - error["labels"]
-    heard = accumulate((each["drawn"] for each in rounds), initial=0)
-    last = next((number for number, count in enumerate(heard) if count == chosen), len(rounds))
+    totals = accumulate((each["drawn"] for each in rounds), initial=0)
+    last = next((number for number, count in enumerate(totals) if count == chosen), len(rounds))
     return rounds[:last], rounds[last:]
 
 

@@ -344,9 +344,9 @@ def _lock_file(file: Path, busy: str) -> Any:
         raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
     try:
         _lock(lock)
-    except OSError as error:
+    except (OSError, BadJournal) as error:
         lock.close()
-        raise BadJournal(busy) from error
+        raise BadJournal(busy if isinstance(error, OSError) else str(error)) from error
     return lock
 
 
@@ -355,7 +355,13 @@ def _lock(file: Any) -> None:
     try:
         import fcntl
     except ImportError:  # Windows
-        windows: Any = import_module("msvcrt")
+        try:
+            windows: Any = import_module("msvcrt")
+        except ImportError as error:
+            raise BadJournal(
+                "this system locks no files, so two runs could write one journal: use Linux, macOS or Windows, or the URL "
+                "of a PostgreSQL database"
+            ) from error
         windows.locking(file.fileno(), windows.LK_NBLCK, 1)
     else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

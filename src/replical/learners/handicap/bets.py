@@ -170,15 +170,15 @@ class Bets:
 
     @property
     def scores(self) -> Floats:
-        """Errors plus handicap so far."""
-        scores: Floats = self.lost / self._unit + (self.c / UNIT) * self.scanned
+        """Errors plus handicap so far, in parts of 1/q: of thirds doubles would not see every tie."""
+        scores: Floats = self.lost + (self.c / UNIT) * self.scanned * self._unit
         return scores
 
     def lead(self, m: int | None, patience: int) -> int:
         """The place in S of the favourite: the old one `m` while it is at most `patience` errors behind the best."""
         scores = self.scores
         least = scores.min()
-        if m is not None and scores[m] <= least + patience:
+        if m is not None and scores[m] <= least + patience * self._unit:
             return m
         ties = np.flatnonzero(scores == least)
         return int(ties[self.places[ties].argmin()])
