@@ -126,7 +126,6 @@ def test_a_ragged_row_of_a_wide_file_is_not_quoted_in_full(tmp_path):
     assert len(said) < 300 + len(str(tmp_path))
 
 
-# ---- whatever a file holds ----
 # ---- made to do harm ----
 
 
