@@ -13,7 +13,7 @@ from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.release import vote_of
-from replical.lab.run import LabelSource, Run
+from replical.lab.run import Run
 from support.lab import answered, content, world, write_csv
 from support.registering import said as registering
 
@@ -108,11 +108,6 @@ def test_whoever_asks_hears_how_far_it_is(tmp_path):
     asked = len(labels_in(tmp_path / "dict.db"))
     assert seen["function"] == list(range(1, asked + 1))
     assert seen["dict"] == list(range(4, asked + 1, 4))
-
-
-def test_a_source_is_known_by_its_method():
-    assert isinstance(Batches(), LabelSource)
-    assert not isinstance(TRUTH, LabelSource)
 
 
 # ---- labels that are missing, and interruptions ----
