@@ -177,7 +177,7 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     assert "cannot read the answers" in refused(tmp_path / "nowhere.csv")
     assert "cannot read the answers" in refused(tmp_path)
     (tmp_path / "latin.csv").write_bytes("id,label\nü,yes\n".encode("latin-1"))
-    assert "latin.csv: it is not UTF-8 text, so save it as CSV UTF-8" in refused(tmp_path / "latin.csv")
+    assert "latin.csv: it is not UTF-8 text; if it is the right file, save it so" in refused(tmp_path / "latin.csv")
 
 
 @pytest.mark.parametrize(

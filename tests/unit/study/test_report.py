@@ -82,7 +82,7 @@ SENTENCES = [
     ("broken_promises", [row(agree=100), row(agree=92)], []),
     ("broken_promises", [row(agree=70), row(agree=60, certified_fraction=0.0)], [
         "The promise is broken in 1 cell: the whole 95% interval of agreement lies below 1-ρ for handicap on thresholds:1000 "
-        "(ε 0.1, ρ 0.1, pool 2000), agreement 70%, 60% to 78.8%.",
+        "(ε 0.1, ρ 0.1, pool 2000), agreement 70%, 60.0% to 78.8%.",
         "Labs differ more often than ρ in 1 cell where nothing was proven: "]),
     ("accuracy", [row(excess_over_epsilon=1), row("cal")], [
         "1 of 400 labs ended with an error more than ε above the best; δ allows for 20 in the mean (p = 1, exact binomial)."]),

@@ -11,6 +11,7 @@ from math import fsum
 from typing import Any
 
 from replical.core.exact import upper_tail
+from replical.core.text import interval
 from replical.study.judging import (
     BELOW,
     OPEN,
@@ -27,8 +28,6 @@ from replical.study.judging import (
     number,
     parents,
     percent,
-    percent_down,
-    percent_up,
     replicable_rows,
     span,
     verdict,
@@ -129,8 +128,8 @@ def broken_promises(rows: list[Row]) -> list[str]:
 
 
 def _agreement_words(row: Row) -> str:
-    interval = f"{percent_down(row['agreement_low'])} to {percent_up(row['agreement_high'])}"
-    return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {interval}"
+    ends = interval(row["agreement_low"], row["agreement_high"])
+    return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {ends}"
 
 
 def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
