@@ -328,8 +328,8 @@ class Outlook:
     @property
     def about(self) -> int | None:
         """About how many labels are left, to two figures, by the last estimate or the forecast; None if nobody knows."""
-        heard = self._session.ledger.label_count
-        return None if self._whole is None or self._whole < heard + 1 else two_figures(self._whole - heard)
+        labels = self._session.ledger.label_count
+        return None if self._whole is None or self._whole < labels + 1 else two_figures(self._whole - labels)
 
     def left(self) -> str:
         """The same for the end of a line; empty if unknown."""

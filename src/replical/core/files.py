@@ -114,7 +114,12 @@ def decode(content: bytes, path: Path, *, what: str, refuse: Refuse) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise refuse(f"cannot read {what} {path}: it is no text in UTF-8; is it the right file?") from error
+        raise refuse(f"cannot read {what} {path}: it is not UTF-8 text; if it is the right file, save it so") from error
+
+
+def read_text(path: Path, *, what: str, refuse: Refuse) -> str:
+    """The content of a file of text in UTF-8."""
+    return decode(read_bytes(path, what=what, refuse=refuse), path, what=what, refuse=refuse)
 
 
 # ---- CSV and TOML ----

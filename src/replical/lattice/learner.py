@@ -106,17 +106,17 @@ class Lattice:
         if shared.seed != C.seed:
             raise PlanMismatch("the lattice was drawn from another string than the one that is shared")
         order = _askable(pool)
-        V, heard = Cone(C, pool.items, order), LabelRecord()
+        V, record = Cone(C, pool.items, order), LabelRecord()
         if not plan.noisy:
             most = None if plan.max_labels is None else plan.max_labels - plan.checks
-            while not (V.look() and self._accurate(V, pool)) and len(heard.items) != most:
+            while not (V.look() and self._accurate(V, pool)) and len(record.items) != most:
                 if (item := V.next()) is None:
                     break
-                heard.add((yield _about(item, V, pool)))
-                V.tell(item, heard.ones[-1])
-            if (yield from self._separable(V, pool, order, heard)):
+                record.add((yield _about(item, V, pool)))
+                V.tell(item, record.ones[-1])
+            if (yield from self._separable(V, pool, order, record)):
                 return self._result(V, pool)
-        return (yield from fit_noisy(plan, V, order, heard))
+        return (yield from fit_noisy(plan, V, order, record))
 
     def _accurate(self, V: Cone, pool: AnyPool) -> bool:
         """Is the answer's error proven, or can no further label change that?"""
@@ -124,15 +124,17 @@ class Lattice:
         proven = self.plan.error_at_most(wrong + open_, len(pool.items)) <= self.plan.epsilon
         return proven or self.plan.error_at_most(wrong, len(pool.items)) > self.plan.epsilon
 
-    def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: LabelRecord) -> Generator[Query, Answers, bool]:
+    def _separable(
+        self, V: Cone, pool: AnyPool, order: Indices, record: LabelRecord
+    ) -> Generator[Query, Answers, bool]:
         """Are items about which V is of one opinion what V says? The labels that made V cannot tell."""
         V.measure()
-        sure, says = order[V.certain()[order] & ~np.isin(order, heard.items)], V.says()
+        sure, says = order[V.certain()[order] & ~np.isin(order, record.items)], V.says()
         near = sure[np.argsort(V.distances(sure), kind="stable")][: self.plan.checks // 2]
         rest = sure[~np.isin(sure, near)][: self.plan.checks - len(near)]
         for item in np.concatenate([near, rest]).tolist():
-            heard.add((yield _about(item, V, pool)))
-            if heard.ones[-1] != says[item]:
+            record.add((yield _about(item, V, pool)))
+            if record.ones[-1] != says[item]:
                 return False
         return True
 
@@ -302,25 +304,25 @@ def verdict_of(plan: LatticePlan, found: LatticeProof) -> Verdict:
 # ---- labels that may be wrong ----
 
 
-def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, heard: LabelRecord) -> Generator[Query, Answers, Result]:
-    """Go on from the labels `heard`, items in the private `order`, and return what a fit makes of all of them."""
+def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, record: LabelRecord) -> Generator[Query, Answers, Result]:
+    """Go on from the labels in `record`, items in the private `order`, and return what a fit makes of all of them."""
     C, rows = V.C, V.rows * np.sqrt(V.C.d)
     theta, most = np.zeros(C.d), plan.noisy_labels(len(order))
     usable = order[(rows[order] != 0).any(axis=1)]
-    first = usable[~np.isin(usable, heard.items)].tolist()
-    first = first[: max(0, min(5 * C.d, most) - len(heard.items))]
+    first = usable[~np.isin(usable, record.items)].tolist()
+    first = first[: max(0, min(5 * C.d, most) - len(record.items))]
     if first:
-        heard.add((yield _ask(np.array(first, dtype=np.int64), V)))
+        record.add((yield _ask(np.array(first, dtype=np.int64), V)))
     while True:
-        fit = fit_direction(rows[heard.items], np.array(heard.ones), float(plan["wrong"]), theta)
+        fit = fit_direction(rows[record.items], np.array(record.ones), float(plan["wrong"]), theta)
         theta = fit.theta
-        left = min(most - len(heard.items), max(1, len(heard.items) // 20))
-        fresh = usable[~np.isin(usable, heard.items)]
+        left = min(most - len(record.items), max(1, len(record.items) // 20))
+        fresh = usable[~np.isin(usable, record.items)]
         if left <= 0 or len(fresh) == 0:
-            off = deviations(rows[heard.items], np.array(heard.ones), fit.direction, C.rotation)
+            off = deviations(rows[record.items], np.array(record.ones), fit.direction, C.rotation)
             return _result(plan, V, C.number(C.cell(fit.direction)), differ_by(C, off))
         nearest = np.argsort(np.abs(rows[fresh] @ theta), kind="stable")[:left]
-        heard.add((yield _ask(fresh[nearest], V)))
+        record.add((yield _ask(fresh[nearest], V)))
 
 
 def _ask(items: Indices, V: Cone) -> Query:

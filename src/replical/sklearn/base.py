@@ -182,8 +182,8 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.classes is None and not len(candidate_labels):
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
             known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
-            heard = cache(lambda row: SKIPPED if (label := oracle(row)) is None else codes_of([label], known)[0])
-            return known, lambda items: np.array([*map(heard, items.tolist())], dtype=np.uint16)
+            ask = cache(lambda row: SKIPPED if (label := oracle(row)) is None else codes_of([label], known)[0])
+            return known, lambda items: np.array([*map(ask, items.tolist())], dtype=np.uint16)
         if _lacks_labels(y):
             raise ValueError(
                 "Input y contains NaN. For rows without a label give no y but oracle=.., a function from row numbers to "

@@ -215,8 +215,8 @@ def contradictions(session: Session, replies: Sequence[Reply]) -> list[Reply]:
     suspects = [
         each for each in parts if of_code(session.ledger.labels.get(each.item), each.code) not in (each.code, {})
     ]
-    heard = ("answer", "correction", "skip", "vote")
-    said = [event for event in session.journal.events() if event.kind in heard] if suspects else []
+    kinds = ("answer", "correction", "skip", "vote")
+    said = [event for event in session.journal.events() if event.kind in kinds] if suspects else []
     return [
         reply
         for reply in suspects
@@ -320,10 +320,10 @@ class Server:
     def _refusal(self, error: Any, call: str) -> Exception:
         """What to say of an HTTP status."""
         try:
-            told = msgspec.json.decode(error.read(), type=dict[str, Any])
+            reply = msgspec.json.decode(error.read(), type=dict[str, Any])
         except (OSError, msgspec.MsgspecError):
-            told = {}
-        why = ", ".join(str(told[key]) for key in ("detail", "validation_errors") if told.get(key))
+            reply = {}
+        why = ", ".join(str(reply[key]) for key in ("detail", "validation_errors") if reply.get(key))
         if error.code in (401, 403):
             return _RefusedKey(
                 f"Label Studio at {self.url} refuses the key in {KEY} ({why or error.code}): put an access token of "
@@ -423,17 +423,17 @@ class Project:
         wanted = questions(self._session)
         if any(each not in self._tasks for each in wanted):
             self._tasks.clear()
-            heard = [self._hear(task) for task in self._look()]
+            news = [self._hear(task) for task in self._look()]
             for question in questions(self._session):
                 if question not in self._tasks:
                     self._create(question)
-            return any(heard)
+            return any(news)
         numbers = [number for each in wanted for number in self._tasks[each]]
         found = self._look(numbers)
         if len(found) < len(numbers):  # somebody removed a task
             self._tasks.clear()
-        heard = [self._hear(task) for task in found]
-        return any(heard)
+        news = [self._hear(task) for task in found]
+        return any(news)
 
     def _look(self, numbers: Sequence[int] = ()) -> list[_Task]:
         """Tasks with their annotations, some or all."""
@@ -470,9 +470,9 @@ class Project:
                 self._tell(str(error))
             else:  # the first person's answer counts; each one's last vote
                 replies[number if self._votes == 1 else reply.annotator] = reply
-        heard = [self._take(question, reply) for reply in replies.values()]
+        news = [self._take(question, reply) for reply in replies.values()]
         self._break_tie(question, task.id)
-        return any(heard)
+        return any(news)
 
     def _break_tie(self, question: Question, task: int) -> None:
         """Where enough people have voted and decided nothing, let one more."""
@@ -534,7 +534,7 @@ def label_live(project: Project, session: Session, *, look: Callable[[], None], 
     pause = _LOOK
     while session.open:
         try:
-            heard = project.step()
+            news = project.step()
             if pause > _LOOK:
                 note(f"{project.url} answers again.")
             pause = _LOOK
@@ -543,8 +543,8 @@ def label_live(project: Project, session: Session, *, look: Callable[[], None], 
                 note(
                     f"{project.url} does not answer ({error}): the run waits for it; whatever was heard is in the journal."
                 )
-            heard, pause = False, min(2 * pause, _LONGEST)
+            news, pause = False, min(2 * pause, _LONGEST)
         look()
-        if not heard:
+        if not news:
             time.sleep(pause)
         session.refresh()

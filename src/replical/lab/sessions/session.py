@@ -57,7 +57,7 @@ class Replay:
         self.places = {each: number for number, each in enumerate(lab.ids)}
         self.ledger = Ledger()
         self.private = b""  # the seed of the lab's private randomness, once the journal has been heard
-        self._heard = 0  # the last event that was heard
+        self._last = 0  # the last event that was heard
         self._course: Course | None = None
 
     def hear(self) -> None:
@@ -132,13 +132,13 @@ class Replay:
 
     def _hear(self) -> None:
         ledger = self.ledger
-        for event, _ in self.journal.news(self._heard):
+        for event, _ in self.journal.news(self._last):
             if event.answer is not None or event.item not in self.places:
                 self._check(event)
             if event.kind in CHANGES or event.item in ledger.skipped:
                 self._course = None  # what was said before has changed
             ledger.hear(event)
-            self._heard = max(self._heard, event.seq)
+            self._last = max(self._last, event.seq)
 
     def _check(self, event: Event) -> None:
         where = f"event {event.seq} of {self.journal.where}"
