@@ -91,8 +91,8 @@ class HandicapFamily(Family):
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
         """What only labels show."""
-        told = (key for key in Part.__struct_fields__ if key in claim.part)
-        part = [f"proof.{key}" for key in told if key not in ("family", "beta", "excess")]
+        keys = (key for key in Part.__struct_fields__ if key in claim.part)
+        part = [f"proof.{key}" for key in keys if key not in ("family", "beta", "excess")]
         yield Belief("the labels prove it", "certified", "rho_proven", *part, "conditions[].value")
         error = claim.body["answer_error"]
         bounds = [] if error is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
@@ -149,7 +149,7 @@ class HandicapFamily(Family):
             return super().error_words(result, protocol)
         most = proof.excess_upper
         estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
-        told = f"about {about(estimate)}" if estimate else "none on these labels"
+        difference = f"about {about(estimate)}" if estimate else "none on these labels"
         bound = ", an estimate without a bound"
         if most is not None:
             bound = f", {confidence(min(1.0, 2 * proof.beta))} interval 0 to {at_most(most, 4)}"
@@ -157,7 +157,7 @@ class HandicapFamily(Family):
         hint = "; --measure-error 100 measures the error" if plan.measurable else ""
         best = f"best {'model' if protocol.recipe.models else 'hypothesis'}{plan.among}"
         unit = "" if protocol.recipe.losses is None else " (1 is the costliest error)"
-        return f"Difference to the {best}{unit}: {told}{bound}{noiseless}{hint}."
+        return f"Difference to the {best}{unit}: {difference}{bound}{noiseless}{hint}."
 
     def proof_words(self, result: Result, protocol: Published) -> str:
         """Certified or not: what that means, or why not, what would help, and what is proven all the same."""
@@ -376,8 +376,10 @@ def _accounts(plan: HandicapPlan, parts: Sequence[Mapping[str, Any]]) -> Account
 
 def _outcome_numbers(plan: HandicapPlan, part: Mapping[str, Any]) -> list[int]:
     """Which of the outcomes are counted."""
-    told = part["differences"] if plan.fine else None
-    return list(range(len(plan.outcomes))) if told is None else [plan.differences.index(each) for each in told]
+    published = part["differences"] if plan.fine else None
+    return (
+        list(range(len(plan.outcomes))) if published is None else [plan.differences.index(each) for each in published]
+    )
 
 
 def _check_rows(claim: Claim, plan: HandicapPlan, counts: Any, f: int) -> str | None:
@@ -457,8 +459,8 @@ def _check_error(claim: Claim) -> str | None:
         return "the estimate of the error is a number from 0 to 1 with six digits"
     if error["of"] == "excess":
         level = min(1.0, 2 * part["beta"])
-        told = {"estimate": part["excess"], "low": 0.0, "high": upper, "level": level, "labels": 0, "skipped": 0}
-        return same({key: error[key] for key in told}, told)
+        expected = {"estimate": part["excess"], "low": 0.0, "high": upper, "level": level, "labels": 0, "skipped": 0}
+        return same({key: error[key] for key in expected}, expected)
     if not plan.measurable:
         return f"{plan.learner} measures no error where errors are not all alike"
     what = "error" if plan.losses is None else "loss"

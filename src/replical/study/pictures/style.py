@@ -170,21 +170,12 @@ def draw_markers(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, 
     for row, place in zip(rows, places, strict=True):
         groups[row["learner"], fill_style(row)].append(place)
     for (learner, fill), at in groups.items():
-        axes.plot(*zip(*at, strict=True), linestyle="none", zorder=3, **_looks(learner, fill))
-
-
-def _looks(learner: str, fill: str) -> dict[str, Any]:
-    return _fill(fill, colour(learner)) | {
-        "color": colour(learner),
-        "marker": marker(learner),
-        "markersize": marker_size(learner),
-        "markeredgewidth": 1.1,
-    }
-
-
-def _fill(fill: str, face: str) -> dict[str, Any]:
-    """The other half is white, so that lines end at the marker."""
-    return {"fillstyle": fill, "markerfacecolor": face, "markerfacecoloralt": "white"}
+        shade = colour(learner)
+        # The other half is white, so that lines end at the marker.
+        axes.plot(
+            *zip(*at, strict=True), linestyle="none", zorder=3, color=shade, marker=marker(learner), fillstyle=fill,
+            markersize=marker_size(learner), markeredgewidth=1.1, markerfacecolor=shade, markerfacecoloralt="white",
+        )  # fmt: skip
 
 
 def describe_setting(name: str, value: Any) -> str:
