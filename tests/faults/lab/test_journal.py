@@ -77,15 +77,6 @@ def test_a_damaged_detail_names_its_event(path, seq):
         kept.events()
 
 
-def test_half_a_file_is_a_sentence(path):
-    """A copy that was cut short."""
-    cut = path.with_name("cut.db")
-    cut.write_bytes(path.read_bytes()[:5000])
-    told = refused(cut, write=False)
-    assert told.startswith(f"the journal {cut} cannot be used")
-    assert told.endswith("it was not changed")
-
-
 def test_a_disk_that_fails_while_a_connection_is_made_is_a_sentence(path, monkeypatch):
     """The first thing a connection does is to write, and there may be no room for it."""
 
