@@ -56,17 +56,9 @@ def test_register_stops_before_the_first_label_and_the_run_goes_on_later(lab, co
         "public."
     )
     assert set(made) == {
-        *(
-            "schema",
-            "protocol_fingerprint",
-            "pool_fingerprint",
-            "private_commitment",
-            "lab",
-            "confirms",
-            "digest",
-            "provenance",
-        )
-    }
+        "schema", "protocol_fingerprint", "pool_fingerprint", "private_commitment", "lab", "confirms", "digest",
+        "provenance",
+    }  # fmt: skip
     kinds = [line.split(",")[1] for line in command("journal", "export", "a.db")[1].splitlines()[1:]]
     assert kinds == ["created", "lab", "registration"]
     before = Path("a.reg.json").read_bytes()
