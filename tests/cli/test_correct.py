@@ -7,12 +7,7 @@ import pytest
 from replical import Session
 from replical.errors import EmptyVersionSpace
 from replical.lab.journal.journal import Journal
-
-
-def figures(result):
-    """All of a result that a certificate tells."""
-    told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
-    return (*told, result.rounds, result.proof)
+from support.sessions import figures
 
 
 def flips(world, private, asked):

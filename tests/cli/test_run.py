@@ -297,27 +297,6 @@ def test_a_correction_that_changes_the_questions_gets_a_new_batch(lab):
     assert done["labels"]["answered"] > first["labels"]["answered"]
 
 
-def test_batches_are_blind(lab):
-    """Who labels sees an id and what the lab chose to show: no prediction, no label, no candidate, no survivor."""
-    lab.protocol(batch=5)
-    told = lab.run("--ask", "file", "--show", "text", code=3)
-    written = sorted((lab.folder / "lab.batches").iterdir())
-    assert [path.name for path in written] == ["batch-0001.csv", "batch-0001.json", "label-studio.xml"]
-    items = [line.split(",")[0] for line in written[0].read_text().splitlines()[1:]]
-    number = {item: int(item[1:]) for item in items}
-    assert written[0].read_text().splitlines() == ["id,text,label", *(f"{item},text {number[item]}," for item in items)]
-    assert json.loads(written[1].read_text()) == [
-        {"data": {"id": item, "item": item, "show_0": f"text {number[item]}"}} for item in items
-    ]
-    for path in written[:2]:
-        assert not any(word in path.read_text() for word in ("yes", "no,", "m0", "m1", "predict", "surviv"))
-    assert lab.out.count("i0") == 0
-    assert not {"hypothesis", "survivors", "rounds"} & set(told)
-    for column in ("m0", "m5"):
-        refused = lab.run("--ask", "file", "--show", f"text,{column}", code=2)
-        assert refused["message"] == f"{column!r} holds predictions: labelling is blind, so it is not shown"
-
-
 def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
     lab.protocol(batch=5)
     told = lab.run("--ask", "file", code=3)

@@ -83,8 +83,6 @@ def test_an_answer_that_is_not_on_the_list_is_found_out(folder, command):
     [
         (["--public", "public.csv:truth", "--set", "shortlist=9"], "a shortlist of 9 is longer than the class of 8"),
         (["--public", "public.csv:truth", "--set", "shortlist=1"], "shortlist must be a whole number of at least 2, got 1"),
-        (["--public", "public.csv:truth", "--set", "shortlist=0"], "shortlist must be a whole number of at least 2, got 0"),
-        (["--set", "shortlist=3"], "a shortlist is the beginning of a public order, and handicaps come from exponentials"),
         (["--set", "shortlist=3", "--handicap", "zero"], "and handicaps come from zero: publish an order"),
         (["--set", "shortlist=3", "--learner", "a2"], "[handicap] is for the learner of this name, not for 'a2'"),
     ],

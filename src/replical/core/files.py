@@ -88,6 +88,8 @@ def _write(path: Path, write: Callable[[Path], object] | str) -> None:
 def check_regular(path: Path | str) -> int:
     """The size of a file; an OSError if it is a pipe, a device or a folder, which might never end, or never begin."""
     found = os.stat(path)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
     return found.st_size

@@ -271,18 +271,13 @@ def _check_confirmed(certificates: Sequence[Mapping[str, Any]]) -> None:
 
 def _check_number(runs: Sequence[Any]) -> None:
     """The promise is about K labs together: beyond them nothing is promised, and the best of many is no K labs."""
-    most = _labs_most(runs[0]) if runs else None
+    numbers = runs[0]["plan"]["numbers"] if runs else []
+    most = next((each["value"] for each in numbers if each["name"] == "labs"), None)
     if most is not None and len(runs) > most:
         raise BadUsage(
             f"{len(runs)} certificates are given, but the protocol's promise is about labs = {most}: compare at most "
             f"{most}, or publish a protocol with labs = {len(runs)}"
         )
-
-
-def _labs_most(body: Mapping[str, Any]) -> int | None:
-    """K: a number of the plan; None: any two labs."""
-    most: int | None = next((each["value"] for each in body["plan"]["numbers"] if each["name"] == "labs"), None)
-    return most
 
 
 def _confirmation(number: int, certificate: Mapping[str, Any]) -> ConfirmationOutcome:

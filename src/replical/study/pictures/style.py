@@ -81,7 +81,8 @@ def style() -> Iterator[None]:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format its name ends in; an SVG follows the reader's light or dark setting."""
-    check_name(path)
+    if path.suffix not in _FORMATS:
+        raise BadSpec(f"a figure is written as {', '.join(_FORMATS)}, got {path.name!r}")
     import matplotlib as mpl
 
     kind, content = path.suffix[1:], BytesIO()
@@ -92,12 +93,6 @@ def save(figure: Figure, path: Path) -> None:
         path.write_bytes(follow_scheme(drawn.decode()).encode() if kind == "svg" else drawn)
     except OSError as error:
         raise BadSpec(f"cannot write the figure {path}: {error.strerror or error}") from error
-
-
-def check_name(path: Path) -> None:
-    """Refuse a name whose format is unknown, before anything is computed."""
-    if path.suffix not in _FORMATS:
-        raise BadSpec(f"a figure is written as {', '.join(_FORMATS)}, got {path.name!r}")
 
 
 def new_figure(width: float = 9, height: float = 5.5) -> Figure:

@@ -159,7 +159,7 @@ def accuracy(rows: list[Row]) -> list[str]:
 
 def limits(rows: list[Row], facts: Mapping[str, Any]) -> list[str]:
     """What the study does not show."""
-    makers = (vacuous_cells, uncertified_cells, chance, cut_short)
+    makers = (vacuous_cells, uncertified_cells, chance)
     sentences = [sentence for make in makers for sentence in make(rows)]
     return [*sentences, *several_versions(facts), SIMULATED]
 
@@ -198,17 +198,6 @@ def chance(rows: list[Row]) -> list[str]:
     return [
         f"Each interval is a 95% interval of its own: of {many} promises that are kept with nothing to spare, "
         f"{number(many / 40)} would look broken by chance."
-    ]
-
-
-def cut_short(rows: list[Row]) -> list[str]:
-    """Cells in which runs did not end by their own stop test."""
-    cut = [row for row in finished_rows(rows) if row["cap_reached"] and row["certified_fraction"] is None]
-    if not cut:
-        return []
-    return [
-        f"In {amount(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
-        f"stop test; more labels may have been wanted: {list_few([cell_name(row) for row in cut])}."
     ]
 
 
