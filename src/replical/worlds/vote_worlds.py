@@ -329,7 +329,7 @@ def _losses_apart(pool: Pool) -> Numbers | None:
     loss, n = loss_of(pool.C), len(pool.C)
     if loss is None:
         return None
-    some: OutputRows = pool.items[pool.tail(Fraction(1))[: max(10, min(MOST_ITEMS, MOST_PAIRS // n**2))]]
+    some = cast(OutputRows, pool.items[pool.tail(Fraction(1))[: max(10, min(MOST_ITEMS, MOST_PAIRS // n**2))]])
     apart = np.zeros((n, n))
     for codes, outputs in zip(np.asarray(some), some.outputs, strict=True):
         if isinstance(loss, Scores):

@@ -266,10 +266,10 @@ def outputs(loss, items=300):
     """Three candidates, of which the first is nearly always near to a number."""
     generator = np.random.default_rng(2)
     said = generator.integers(50, size=(items, 1)) + generator.normal(size=(items, 3)).round(1) * [0.5, 3, 9]
-    return Pool(OutputTable(["near", "far", "farther"], loss=loss), said.round(1).tolist(), PRIVATE)
+    return Pool(OutputTable(["near", "far", "farther"], loss=loss), said.round(1).astype(str).tolist(), PRIVATE)
 
 
-@pytest.mark.parametrize("loss", [Gold.of("absolute", clip=10), Gold.of("exact"), Scores.on("1-5")])
+@pytest.mark.parametrize("loss", [Gold.of("absolute", clip=10), Scores.on("1-5")])
 def test_losses_of_outputs_are_foretold_always_alike_and_to_a_budget(loss):
     options = {"epsilon": 0.2, "delta": 0.05, "rho": 0.1, "losses": loss}
     pool = outputs(loss)
