@@ -425,7 +425,7 @@ def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -
     files = ["--journal", pool.with_suffix(".db").name, "--out", certificate]
     for words in (
         ["run", out, "--pool", pool, *ids, *apart, *labels, *files],
-        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1]],
+        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1], *apart],
         ["compare", certificate, "OTHER-LAB.json"],
     ):
         yield _command_line(*words)
