@@ -14,8 +14,8 @@ class ReplicalError(Exception):
     """Root of every error raised on purpose by this library."""
 
 
-class Unwritten(Exception):
-    """The answer could not be written, because of this error."""
+class Unwritten(BaseException):
+    """The answer could not be written, because of this error: no command may take it for an error of its own."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(str(error))

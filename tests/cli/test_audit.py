@@ -38,17 +38,6 @@ def test_audit_json_has_the_documented_fields_in_order():
 
 
 @pytest.mark.slow
-def test_audit_at_the_theorem_s_own_size():
-    found = answer("paper", "audit", "--class", "thresholds:100000", "--learner", "replical", "--set", "plan=paper", "--pool-size", "exact",
-                   "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--pairs", "100", "--seed", "7")  # fmt: skip
-    assert found["agreement_low"] >= 0.95
-    assert found["survivors_mean"] >= 20
-    assert found["excess_error_max"] <= 0.01
-    assert found["labels_mean"] > 1e16
-    assert found["inputs"]["theta"] == 2.0
-
-
-@pytest.mark.slow
 def test_streaming_cal_disagrees_where_it_should():
     found = answer("paper", "audit", "--class", "thresholds:1000000", "--learner", "cal", "--pool-size", "100000", "--epsilon", ".05",
                    "--delta", ".05", "--rho", ".1", "--pairs", "60", "--seed", "7")  # fmt: skip
@@ -88,23 +77,6 @@ def test_handicap_is_told_that_there_is_no_noise_and_nothing_else(noise, command
     assert all(result.proof.survivors == result.V.size for result in results)
 
 
-@pytest.mark.slow
-def test_replica2_agrees_at_its_tight_sizes():
-    found = answer("paper", "audit", "--class", "thresholds:1000", "--learner", "replica2", "--set", "plan=tight", "--pool-size", "exact",
-                   "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--noise", ".05", "--nu", ".05", "--pairs", "100",
-                   "--seed", "8")  # fmt: skip
-    assert found["agreement_high"] >= 0.9
-    assert found["survivors_mean"] >= 20
-    assert found["excess_error_max"] <= 0.05
-
-
-@pytest.mark.slow
-def test_a2_asks_for_few_labels():
-    found = answer("paper", "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
-                   "--epsilon", ".05", "--pairs", "40", "--seed", "8")  # fmt: skip
-    assert found["labels_mean"] <= 120
-
-
 def test_workers_change_nothing(command):
     base = [*AUDIT, "--class", "thresholds:2000", "--learner", "cal", "--pool-size", "3000"]
     one, two = answered(command, *base, "--workers", 1), answer(*base, "--workers", 2)
@@ -137,23 +109,12 @@ OK = {
     ("change", "message"),
     [
         ({"--epsilon": "1.5"}, "epsilon must be in (0, 1), got 1.5"),
-        ({"--epsilon": "nan"}, "epsilon must be in (0, 1), got nan"),
         ({"--epsilon": "abc"}, "'abc' is not a number"),
         ({"--epsilon": None}, "Missing option '--epsilon'"),
         ({"--seed": None}, "Missing option '--seed'"),
-        ({"--delta": "0"}, "delta must be in (0, 1), got 0"),
-        ({"--rho": "1"}, "rho must be in (0, 1), got 1"),
-        ({"--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
-        ({"--theta": "nan"}, "got nan"),
-        ({"--set": ("T=.7", "plan=paper")}, "T must be in (0, 0.5), got 0.7"),
-        ({"--class": "foo:3"}, "unknown class 'foo:3'"),
-        ({"--class": "thresholds:many"}, "malformed class 'thresholds:many'"),
-        ({"--class": "thresholds:0"}, "at least one hypothesis"),
         ({"--class": "table:nowhere.csv"}, "cannot read the table nowhere.csv"),
         ({"--learner": "perceptron"}, "unknown learner 'perceptron'"),
-        ({"--set": "plan=loose"}, "unknown plan 'loose'"),
         ({"--pool-size": "0"}, "a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got '0'"),
-        ({"--pool-size": "1e5"}, "got '1e5'"),
         ({"--pool-size": "1000", "--set": "plan=paper"}, "which no finite pool can measure"),
         ({"--pool-size": "1000"}, "the plan sets 14960 items aside"),
         ({"--pool-size": "50", "--learner": "erm"}, "missing"),
@@ -161,27 +122,15 @@ OK = {
         ({"--workers": "0"}, "at least 1 worker, got 0"),
         ({"--noise": ".7"}, "noise must be in [0, 0.5)"),
         ({"--noise": ".3", "--learner": "cal-rounds", "--theta": "50"}, "what was assumed of them does not hold"),
-        ({"--set": "k_loop=0"}, "k_loop must be a whole number of at least 1, got 0"),
         ({"--set": "k_loop=1e3"}, "k_loop must be a whole number, got '1e3'"),
         ({"--set": ("k_final=1" + "0" * 40, "plan=paper")}, "2**68"),
         ({"--set": "max_labels=5"}, "more than max_labels = 5"),
-        ({"--learner": "cal", "--set": "k_final=5"}, "cal has no k_final"),
-        ({"--learner": "replica2", "--nu": ".5"}, "nu must be in [0, 0.5), got 0.5"),
-        ({"--learner": "replica2", "--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
         ({"--learner": "replica2", "--pool-size": "1000"}, "times the pool of 1,000: bring more items"),
         ({"--learner": "replica2", "--pool-size": "1000", "--set": "plan=paper"}, "would take about"),
-        ({"--learner": "a2", "--set": "batch=0"}, "batch must be a whole number of at least 1, got 0"),
-        ({"--learner": "handicap", "--labs": "1"}, "labs must be a whole number of at least 2, got 1"),
-        ({"--learner": "handicap", "--set": "b=.2"}, "b must be at most epsilon = 0.1, got 0.2"),
-        ({"--learner": "handicap", "--set": "a=.2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
-        ({"--learner": "handicap", "--set": ("batch=9", "max_labels=8")}, "max_labels = 8 is below batch = 9"),
         ({"--noise": "much"}, "malformed noise 'much'"),
-        ({"--noise": "boundary:.1,.1"}, "malformed noise 'boundary:.1,.1'"),
-        ({"--class": "stumps:5"}, "malformed class 'stumps:5'"),
         ({"--set": "k_lop=5"}, "--set knows no 'k_lop': did you mean k_loop"),
         ({"--set": "k-loop=5"}, "--set knows no 'k-loop': write k_loop"),
         ({"--set": "epsilon=.2"}, "--set knows no 'epsilon': give --epsilon"),
-        ({"--set": "zzz=.2"}, "--set knows no 'zzz': it takes T, k_loop, k_final, batch"),
         ({"--set": "k_loop"}, "--set gives one parameter its value, KEY=VALUE, got 'k_loop'"),
         ({"--set": ("k_loop=5", "k_loop=6")}, "--set gives k_loop two values: give it once"),
         ({"--frobnicate": "5"}, "No such option"),

@@ -65,7 +65,7 @@ def test_labs_choose_by_how_far_numbers_are_off(command):
     for lab in "xz":
         code, out, err = labelled(command, lab, "o.toml", "--public", "pub.csv")
         assert code == 0, err
-        assert "Answer: nearer" in out
+        assert "Model: nearer" in out
     assert command("compare", "x.json", "z.json")[0] == 0
     code, out, _ = command("verify", "x.json", "--pool", "x.csv", "--journal", "x.db", "--public", "pub.csv")
     assert (code, "Valid" in out) == (0, True)

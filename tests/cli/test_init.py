@@ -127,12 +127,9 @@ def test_flags_are_taken(table, command):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "init reads models and labels from your table, replical init --pool FILE, or takes"),
         (["--pool", "nowhere.csv"], "there is no file nowhere.csv"),
         (["--pool", "mine.parquet", "--label-values", "a,b"], "is a model with the labels a, b; 'm0' says no, yes"),
         (["--pool", "mine.parquet", "--label-column", "truth"], "has no column 'truth'"),
-        (["--pool", "mine.parquet", "--epsilon", "2"], "epsilon must be in (0, 1), got 2"),
-        (["--pool", "mine.parquet", "--learner", "forest"], "unknown learner 'forest'"),
         (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
         (["--pool", "mine.parquet", "--public", "mine.parquet"], "mine.parquet names no column: give --public mine.parquet:label if it is labelled"),
         (["--pool", "mine.parquet", "--public", "mine.parquet:label"], "public items belong to no lab, and mine.parquet is your"),

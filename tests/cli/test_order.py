@@ -117,21 +117,9 @@ def test_people_at_a_page_make_the_order_that_the_column_makes(folder, command, 
     truth, links = dict(zip(folder["id"], folder["truth"], strict=True)), []
     monkeypatch.setattr("replical.lab.page.serve._GRACE", 0.1)
     monkeypatch.setattr("replical.cli.page.notes.say", links.append)
-    words = [
-        "data",
-        "order",
-        "plain.csv",
-        "--ask",
-        "page",
-        "--page",
-        "port=0",
-        "--journal",
-        "o.db",
-        "--out",
-        "page.json",
-    ]
+    asked = ("--ask", "page", "--page", "port=0", "--journal", "o.db", "--out", "page.json")
     with ThreadPoolExecutor(1) as pool:
-        served = pool.submit(main, words)
+        served = pool.submit(main, ["data", "order", "plain.csv", *asked])
         while not links:
             assert not served.done(), served.result()
             time.sleep(0.02)
@@ -183,11 +171,7 @@ def write_numbers(text):
         (("--by", "vote", "--descending"), "--descending is about --by FILE:COLUMN"),
         (("--by", "s.csv"), "--by names a file and a column, FILE:COLUMN, got 's.csv'"),
         (("--by", "s.csv:cost"), "s.csv needs a column 'cost', it has candidate, price"),
-        (("--by", "s.csv:price"), "'m0' and 'm1' have the same price, and an order is strict"),
-        (("--by", "unknown.csv:price"), "unknown.csv has a price for 'm6', which is none of the candidates"),
-        (("--by", "missing.csv:price"), "missing.csv has no price for the candidate 'm5'"),
         (("--by", "twice.csv:price"), "twice.csv, line 8: 'm0' stands in it twice: leave one row out"),
-        (("--by", "nan.csv:price"), "nan.csv: the price of 'm2' is nan: every candidate needs a number"),
         (("--by", "word.csv:price"), "word.csv, line 4: the price 'dear' is no number: every candidate needs one"),
         (("--labels", "gold"), "has no column 'gold'"),
         (("--by", "vote", "--leave-out", "m7"), "has no column 'm7'"),
@@ -196,8 +180,7 @@ def write_numbers(text):
 def test_what_cannot_be_an_order_is_one_sentence(folder, command, words, message):
     write_numbers("candidate,price\n" + "".join(f"m{h},{h // 2}\n" for h in range(6)))
     rows = [f"m{h},{h}" for h in range(6)]
-    wrong = {"unknown": [*rows, "m6,6"], "missing": rows[:-1], "nan": [*rows[:2], "m2,nan", *rows[3:]]}
-    wrong |= {"word": [*rows[:2], "m2,dear", *rows[3:]], "twice": [*rows, "m0,7"]}
+    wrong = {"word": [*rows[:2], "m2,dear", *rows[3:]], "twice": [*rows, "m0,7"]}
     for name, lines in wrong.items():
         Path(f"{name}.csv").write_text("\n".join(["candidate,price", *lines]))
     code, _, err = command("data", "order", "public.csv", "--out", "o.json", *words)
@@ -226,11 +209,9 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
         (("--prefer", "o.json", "--public", "public.csv:truth"), "--public names the table alone"),
         (("--prefer", "o.json", "--public", "a.csv"), "and a.csv is your table"),
         (("--prefer", "o.json", "--public", "narrow.csv"), "narrow.csv has no column 'm5'"),
-        (("--prefer", "o.json", "--public", "other.csv"), "o.json is not an order of other.csv"),
         (("--prefer", "o.json", "--handicap", "zero"), "give it, or --handicap"),
         (("--prefer", "n.json", "--public", "public.csv"), "was made by s.csv:price, without a public table"),
         (("--prefer", "o.json", "--leave-out", "m5", "--public", "public.csv"), "orders 'm5', which is none of the"),
-        (("--prefer", "few.json", "--public", "public.csv"), "few.json has no place for the candidate 'm5'"),
         (("--prefer", "none.json"), "none.json"),
         (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
         (("--public", "narrow.csv:truth"), "narrow.csv has no column 'm5'"),
@@ -241,11 +222,9 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
 )  # fmt: skip
 def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, message):
     command("data", "order", "public.csv", "--labels", "truth", "--out", "o.json")
-    command("data", "order", "public.csv", "--labels", "truth", "--leave-out", "m5", "--out", "few.json")
     write_numbers("candidate,price\n" + "".join(f"m{h},{h}\n" for h in range(6)))
     command("data", "order", "public.csv", "--by", "s.csv:price", "--out", "n.json")
     write_csv("narrow.csv", {key: column for key, column in folder.items() if key != "m5"})
-    write_csv("other.csv", folder | {"id": [f"q{number}" for number in range(300)]})
     write_csv("some.csv", folder | {"truth": ["", *folder["truth"][1:]]})
     write_csv("lab.csv", folder | {"id": [f"i{number:04d}" for number in range(300)]})
     code, _, err = command(*INIT, *words)

@@ -3,7 +3,6 @@
 import json
 import sys
 import tomllib
-from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -195,12 +194,11 @@ def test_what_is_spent_is_kept_and_never_exceeds_the_total(curator):
     curator(curator.vote("north"), epsilon=".7")
     kept = tomllib.loads(Path("budget.toml").read_text())
     assert (kept["total"], kept["spent"], len(kept["releases"])) == (2.0, 0.7, 1)
-    for number in count():
-        Path("p.toml").write_text(Protocol.of(SAID | {"seed": f"string {number}"}).toml())
-        Path("r.json").unlink()
-        if number == 1:
-            break
-        curator(epsilon=".7")
+    Path("r.json").unlink()
+    Path("p.toml").write_text(Protocol.of(SAID | {"seed": "another string"}).toml())
+    curator(epsilon=".7")
+    Path("r.json").unlink()
+    Path("p.toml").write_text(Protocol.of(SAID | {"seed": "a third"}).toml())
     said = curator.refused(epsilon=".7")
     assert "epsilon 0.7 is more than the budget's rest, 0.6 of 2: nothing is released" in said
     curator(epsilon=".6")  # decimals: .7 + .7 + .6 is 2
@@ -233,18 +231,13 @@ def test_what_cannot_be_written_is_not_lost(curator):
         (None, "there is no budget budget.toml: write a file with one line, total = 2.0"),
         ("total = ", "budget.toml is not a TOML file"),
         ("total = 0", "Expected `float` > 0.0 - at `$.total`"),
-        ("total = true", "Expected `float`, got `bool` - at `$.total`"),
         ("total = nan", "Expected `float` > 0.0 - at `$.total`"),
         ("", "missing required field `total`"),
         ("total = 1e308", "Expected `float` <= 1000000000.0 - at `$.total`"),
         ("total = 2.0\nwhole = 3", "unknown field `whole`"),
-        ("schema = 'x'\ntotal = 2.0", "Invalid enum value 'x' - at `$.schema`"),
         ("total = 2.0\nspent = 0.5", "is damaged: it says spent = 0.5, its releases add up to another"),
-        ("total = 2.0\nreleases = 3", "Expected `array`, got `int` - at `$.releases`"),
         ("total = 2.0\nreleases = [{epsilon = 1.0}]", "missing required field `protocol` - at `$.releases[0]`"),
-        (ENTRY.format(epsilon="'1'", answer=1), "Expected `float`, got `str` - at `$.releases[0].epsilon`"),
         (ENTRY.format(epsilon="-1.0", answer=1), "Expected `float` > 0.0 - at `$.releases[0].epsilon`"),
-        (ENTRY.format(epsilon="1.0", answer="'m1'"), "Expected `int`, got `str` - at `$.releases[0].answer`"),
         (ENTRY.format(epsilon="1.0", answer=6), "it says that hypothesis 6 was released, which is not there"),
     ],
 )
@@ -280,10 +273,8 @@ def test_one_spends_at_a_time(curator):
         ({"votes": [-1]}, "ascending, each once: [-1]"),
         ({"votes": [1, 1]}, "ascending, each once: [1, 1]"),
         ({"votes": [2, 1]}, "ascending, each once: [2, 1]"),
-        ({"votes": [0.5]}, "ascending, each once: [0.5]"),
         ({"votes": [True]}, "ascending, each once: [True]"),
         ({"votes": "1"}, "ascending, each once: '1'"),
-        ({"votes": ""}, "ascending, each once: ''"),
         ({"weight": 2}, "north.json has other parts than schema"),
         ({"schema": "replical.certificate/3"}, "north.json says 'replical.certificate/3', this version reads 'replical.vote/1'"),
     ],
@@ -303,7 +294,6 @@ def test_one_lab_twice_is_refused(curator):
     ("options", "message"),
     [
         ({"epsilon": "0"}, "epsilon of a release must be above 0 and at most 20, got 0"),
-        ({"epsilon": "-1"}, "must be above 0 and at most 20, got -1"),
         ({"epsilon": "nan"}, "must be above 0 and at most 20, got nan"),
         ({"epsilon": "21"}, "must be above 0 and at most 20, got 21"),
         ({"epsilon": "one"}, "'one' is not a number"),

@@ -71,7 +71,7 @@ def test_labs_choose_by_scores_in_a_column(command):
         assert code == 0, err
         labels = read(Path(f"{lab}.json"))["body"]["labels"]
         told = f"{labels['judgements']} judgements of {labels['asked']} items"
-        assert f"Answer: short (hypothesis 0), chosen with {told}." in out
+        assert f"Model: short, chosen with {told}." in out
         assert f"{told} (0 skipped" in page(read(Path(f"{lab}.json")))
     assert command("compare", "1.json", "2.json")[0] == 0
     assert command("verify", "1.json", "--pool", "1.csv", "--journal", "1.db")[0] == 0
@@ -149,7 +149,7 @@ def test_outputs_in_groups_and_on_a_table_that_is_all(command, flags, told):
     assert code == 0, err
     code, out, err = command("run", "g.toml", "--pool", "g.csv", "--labels", f"g.csv:{told[:told.index('=')]}", "--journal", "g.db",
                              "--out", "g.json", "--truths", "0")  # fmt: skip
-    assert (code, "Answer: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
+    assert (code, "Model: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
     assert "belong together" not in err  # on a table that is all that does no harm
     assert command("verify", "g.json", "--pool", "g.csv", "--journal", "g.db")[0] == 0
 

@@ -163,10 +163,10 @@ def test_another_seed_overwrites_nothing(study_file, tmp_path, capsys, plain):
 
 def test_what_is_told_on_the_way(capsys, monkeypatch):
     """Lines where there is no terminal, one in ten seconds; time as roughly as it is known."""
-    from replical.cli.paper import _left, _progress_bar
+    from replical.cli.paper import _progress_bar, _rest
     from replical.study.scheduler import Progress
 
-    assert [_left(seconds) for seconds in (None, 0.0, 0.4, 61, 89, 90, 600, 5400, 10**6)] == [
+    assert [_rest(seconds) for seconds in (None, 0.0, 0.4, 61, 89, 90, 600, 5400, 10**6)] == [
         "", "", ", about 1 s left", ", about 61 s left", ", about 89 s left", ", about 2 min left",
         ", about 10 min left", ", about 1.5 h left", ", about 277.8 h left",
     ]  # fmt: skip

@@ -5,15 +5,12 @@ Needs psycopg and a server (`support.postgres`). Without them the tests are skip
 
 import csv
 import io
-import random
-import signal
 import threading
 import time
 
 import pytest
 import sqlalchemy
 
-from replical import Session
 from replical.cli import main
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Event, Journal
@@ -85,54 +82,6 @@ def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, 
     assert events(database)[0].detail["private"] not in told
     told = [(row["item"], row["label"]) for row in csv.DictReader(io.StringIO(told)) if row["kind"] == "answer"]
     assert told == [(item, ["no", "yes"][label]) for item, label in whole]
-
-
-@pytest.mark.slow
-def test_skips_and_corrections(files, database, tmp_path, run, processes):
-    """At the terminal: one item skipped, one answered, left; then the answer corrected and the run replayed."""
-    words = files.run(database, tmp_path / "a.json", "--ask", "terminal", labels=None)
-    process = processes.start("-m", "replical", *words)
-    process.stdin.write("?\nyes\nq\n")
-    code, _, err = processes.finish(process)
-    assert code == 3, err
-    (skipped,) = [event.item for event in events(database) if event.kind == "skip"]
-    ((answered, _),) = answers(database)
-    assert run("journal", "correct", database, "--item", answered, "--label", "no", "--annotator", "Ada")[0] == 0
-    with Journal(database, write=False) as journal:
-        session = Session(files.world.protocol, files.world.lab, journal)
-        assert session.ledger.skipped == {skipped}
-        assert session.ledger.labels == {answered: 0}
-        assert session.ledger.corrected == 1
-        assert len(session.open) == BATCH - 1
-        assert len([event for event in journal.events() if event.kind == "ask"]) == BATCH + 1
-
-
-@pytest.mark.slow
-def test_two_runners_and_kills(files, database, tmp_path, run, processes, lasting):
-    """One runner at a time; kill -9 ends its claim. No acknowledged label is lost, and the end is the same as ever."""
-    process = processes.driver(tmp_path, database, "patiently")
-    acknowledged, kills, chance = ({process.stdout.readline().strip()}, 0, random.Random(3))
-    code, out, err = run(*files.run(database, tmp_path / "a.json"))
-    assert (code, out) == (2, "")
-    assert "another runner is using the journal postgresql" in " ".join(err.split())
-    assert {item for item, _ in answers(database)} == acknowledged  # looking is allowed
-    while kills < 3:  # a driver that the server still takes for a second one ends by itself, and does not count
-        acknowledged |= {line for line in processes.kill(process) if line not in ("", "done")}
-        kills += process.returncode == -signal.SIGKILL
-        found = [item for item, _ in answers(database)]
-        assert acknowledged <= set(found)
-        assert len(found) == len(set(found))
-        if kills < 3:
-            process = processes.driver(tmp_path, database)
-            acknowledged |= {process.stdout.readline().strip() for _ in range(chance.randint(1, 6))} - {"", "done"}
-            time.sleep(chance.uniform(0, 0.01))
-    assert len(acknowledged) > 1
-    for _ in range(20):
-        code, _, err = run(*files.run(database, tmp_path / "a.json"))
-        if "another runner" not in err:
-            break
-    assert code == 0, err
-    assert lasting(tmp_path / "a.json") == on_sqlite(files, database, tmp_path, lasting)[0]
 
 
 def test_what_the_database_cannot_hold_is_a_sentence(files, database, tmp_path, command):

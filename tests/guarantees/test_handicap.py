@@ -21,7 +21,8 @@ from replical import (
 )
 from replical.learners.handicap.bets import Accounts, Bets
 from replical.learners.handicap.order import Inquiry
-from support.sequential import Promise
+from support.mutants import generous
+from support.sequential import Promise, dropped
 
 V, BETA, BEST = 0.05, 0.05, 0.1
 RUNS, FULL = 200, 400
@@ -77,17 +78,6 @@ def runs(world, seed, **options):
         yield learn(learner, Pool(C, errors(world, private).astype(int), private), labels, SharedRandomness("handicap"))
 
 
-def dropped(results, ideal, promise):
-    """Hear labs until it is known how often the ideal answer has left; the share that is certified."""
-    certified = 0
-    for result in results:
-        if not promise.open:
-            return certified / promise.trials
-        certified += result.proof.certified
-        promise.hear(ideal not in result.survivors.indices)
-    raise AssertionError("runs never end")
-
-
 @pytest.mark.claim("handicap")
 @pytest.mark.parametrize(
     "world", [pytest.param(each, marks=() if each in FAST else pytest.mark.slow) for each in WORLDS]
@@ -100,16 +90,6 @@ def test_the_ideal_answer_stays(world, alarm, request, record_property):
 
 
 SETTLE, LEAD = Bets.settle, Bets.lead
-
-
-def generous(self, m, block):
-    """Bets about half as much again as the handicaps allow."""
-    c = self.c
-    self.c = c[m] + (3 * (c - c[m])) // 2
-    try:
-        SETTLE(self, m, block)
-    finally:
-        self.c = c
 
 
 def forgetful(self, m, block):

@@ -20,7 +20,8 @@ from replical import (
     plan,
 )
 from replical.learners.handicap.bets import Bets
-from support.sequential import Promise
+from support.mutants import generous
+from support.sequential import Promise, dropped
 
 V, BETA = 0.05, 0.05
 ABOVE = V + 1e-9
@@ -106,17 +107,6 @@ def runs(world, seed):
         yield learn(learner, pool, truth, shared)
 
 
-def dropped(results, ideal, promise):
-    """Hear labs until it is known how often the ideal answer has left; the share that is certified."""
-    certified = 0
-    for result in results:
-        if not promise.open:
-            return certified / promise.trials
-        certified += result.proof.certified
-        promise.hear(ideal not in result.survivors.indices)
-    raise AssertionError("runs never end")
-
-
 @pytest.mark.claim("handicap")
 def test_the_worlds_are_what_they_are_called():
     for world in WORLDS.values():
@@ -139,19 +129,6 @@ def test_the_ideal_answer_by_loss_stays(world, alarm, request, record_property):
     share = dropped(runs(world, request.node.name), WORLDS[world].ideal, promise)
     record_property("power", f"{promise.told('labs drop the ideal answer')}; {100 * share:.0f}% are sure")
     assert not promise.broken
-
-
-SETTLE = Bets.settle
-
-
-def generous(self, m, block):
-    """Bets about half as much again as the handicaps allow."""
-    c = self.c
-    self.c = c[m] + (3 * (c - c[m])) // 2
-    try:
-        SETTLE(self, m, block)
-    finally:
-        self.c = c
 
 
 @pytest.mark.claim("handicap")

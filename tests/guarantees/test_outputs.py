@@ -21,7 +21,8 @@ from replical import (
     plan,
 )
 from replical.learners.handicap.bets import Bets, Block
-from support.sequential import Promise
+from support.mutants import generous
+from support.sequential import Promise, dropped
 
 V, BETA, CLIP = 0.1, 0.05, 100
 DISTANCE = Gold.of("absolute", clip=CLIP)
@@ -119,17 +120,6 @@ def labs(world, seed):
         yield learn(learner_for(made), pool, KnownGold(pool, told), SharedRandomness("outputs"))
 
 
-def dropped(world, promise, request):
-    """Hear labs until it is known how often the ideal answer has left; the share that is certified."""
-    certified = 0
-    for result in labs(world, request.node.name):
-        if not promise.open:
-            return certified / promise.trials
-        certified += result.proof.certified
-        promise.hear(WORLDS[world].ideal not in result.survivors.indices)
-    raise AssertionError("runs never end")
-
-
 @pytest.mark.claim("handicap")
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_worlds_are_what_they_are_called(world):
@@ -151,22 +141,12 @@ def test_the_worlds_are_what_they_are_called(world):
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_ideal_answer_by_a_loss_of_outputs_stays(world, alarm, request, record_property):
     promise = Promise(BETA, 200, alarm)
-    share = dropped(world, promise, request)
+    share = dropped(labs(world, request.node.name), WORLDS[world].ideal, promise)
     record_property("power", f"{promise.told('labs drop the ideal answer')}; {100 * share:.0f}% are sure")
     assert not promise.broken
 
 
-SETTLE, ROW, ROWS = Bets.settle, Scores.row, Gold.row
-
-
-def generous(self, m, block):
-    """Bets about half as much again as the handicaps allow."""
-    c = self.c
-    self.c = c[m] + (3 * (c - c[m])) // 2
-    try:
-        SETTLE(self, m, block)
-    finally:
-        self.c = c
+ROW, ROWS = Scores.row, Gold.row
 
 
 def count_errors(self, answer, outputs):
@@ -203,7 +183,7 @@ def pass_over(self, answer, outputs):
 def test_wrong_uses_of_losses_are_noticed(world, of, name, mutant, alarm, request, record_property, monkeypatch):
     monkeypatch.setattr(of, name, mutant)
     promise = Promise(BETA, 200, alarm)
-    dropped(world, promise, request)
+    dropped(labs(world, request.node.name), WORLDS[world].ideal, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken
 

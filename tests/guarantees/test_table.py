@@ -19,7 +19,7 @@ from replical import (
 )
 from replical.learners.handicap.bets import Bets
 from replical.learners.handicap.table import TableBets
-from support.sequential import Promise
+from support.sequential import Promise, dropped
 
 V, BETA, RUNS = 0.05, 0.05, 200
 
@@ -55,22 +55,11 @@ def runs(world, seed, *, table=True):
         yield learn(learner_for(made), pool, labels, SharedRandomness("table"))
 
 
-def drops(world, promise, seed, **options):
-    """Hear labs until it is known how often the ideal answer has left; the share that is certified."""
-    certified = 0
-    for result in runs(world, seed, **options):
-        if not promise.open:
-            return certified / promise.trials
-        certified += result.proof.certified
-        promise.hear(0 not in result.survivors.indices)
-    raise AssertionError("runs never end")
-
-
 @pytest.mark.claim("handicap")
 @pytest.mark.parametrize("world", WORLDS)
 def test_the_ideal_answer_stays_on_a_table(world, alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    share = drops(WORLDS[world], promise, request.node.name)
+    share = dropped(runs(WORLDS[world], request.node.name), 0, promise)
     record_property("power", f"{promise.told('labs drop the ideal answer')}; {100 * share:.0f}% are sure")
     assert not promise.broken
     assert share == 1 or world != "one error less"
@@ -98,6 +87,6 @@ def too_much(self, m):
 def test_wrong_rules_for_a_table_are_noticed(name, mutant, alarm, monkeypatch, request, record_property):
     monkeypatch.setattr(TableBets, name, mutant)
     promise = Promise(BETA, RUNS, alarm)
-    drops(WORLDS["a tie"], promise, request.node.name)
+    dropped(runs(WORLDS["a tie"], request.node.name), 0, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken

@@ -73,6 +73,17 @@ class Promise:
         return f"{self.failures} of {self.trials} {what}; would find a failure probability of {self.found:.3f}"
 
 
+def dropped(results, ideal, promise):
+    """Hear labs until it is known how often the ideal answer has left; the share that is certified."""
+    certified = 0
+    for result in results:
+        if not promise.open:
+            return certified / promise.trials
+        certified += result.proof.certified
+        promise.hear(ideal not in result.survivors.indices)
+    raise AssertionError("runs never end")
+
+
 def _ratio(failures, trials, rho, q):
     return failures * log(q / rho) + (trials - failures) * log((1 - q) / (1 - rho))
 
@@ -102,9 +113,3 @@ def _most(rho, q, alarm):
         if broken >= POWER:
             return trials
     raise AssertionError("the power is reached sooner or later")
-
-
-def expected(p, rho, trials, alarm):
-    """The mean number of trials until the decision, exactly; for those who choose sizes."""
-    q = detects(trials, rho, alarm)
-    return 1 + sum(left for _, _, left in outcomes(p, rho, q, alarm, _most(rho, q, alarm)))

@@ -25,7 +25,7 @@ _TIMES, _LABELS = (1, 2, 4), (50, 100, 200, 400, None)  # of a lab's items, and 
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
 CAVEATS = {
-    "votes": "made from the candidates' votes alone, which cannot show that most candidates share a mistake",
+    "votes": "made from the models' votes alone, which cannot show that most models share a mistake",
     "resampled": "if one of the hypotheses is the truth; real labels often take two to three times as many",
 }
 # Why there is none: the pool is too small to tell anything, or for the learner.
@@ -137,7 +137,7 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
         remarks += [f"Warning: {each}." for each in family.warnings(protocol, items)]
     said = " ".join(remarks)
     if not as_json:
-        prose.say(f"{plan.learner}, {family.class_words(protocol.recipe.C)}: {said}")
+        prose.say(f"{plan.learner}, {family.class_words(protocol.recipe)}: {said}")
         return
     bill = Bill(
         learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=cost.labels, kind=cost.kind,

@@ -161,7 +161,7 @@ def init_command(
     class_recipe = recipe_of(section, labels, text)
     made, public_file, sample = _public_order(said, start, class_recipe, labels, id_column, asks, out)
     looked_at = start.table if public_file is None else public_file
-    alike = start.duplicates(looked_at)
+    alike = models_alike(looked_at, start.found.models, start.found.values) if start.found and looked_at else []
     if alike and not as_json:
         _say_alike(alike, looked_at)
     record = find(standard_learner(lists=lists) if learner is None else sections.learner_id(learner))
@@ -220,12 +220,6 @@ class _Start:
         """The names of the models; None for rules."""
         listed = self.section.get("candidates")
         return None if listed is None else [each["name"] for each in listed]
-
-    def duplicates(self, looked_at: Path | None) -> list[list[str]]:
-        """Groups of models that say the same in every row of the table that is looked at."""
-        if self.found is None or looked_at is None:
-            return []
-        return models_alike(looked_at, self.found.models, self.found.values)
 
 
 def _begin(section: dict[str, Any], known: str | None, values: str | None, abstain: str | None) -> _Start:
@@ -431,7 +425,7 @@ def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -
     files = ["--journal", pool.with_suffix(".db").name, "--out", certificate]
     for words in (
         ["run", out, "--pool", pool, *ids, *apart, *labels, *files],
-        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1]],
+        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1], *apart],
         ["compare", certificate, "OTHER-LAB.json"],
     ):
         yield _command_line(*words)

@@ -17,7 +17,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
 from replical.classes.table import PredictionTable
 from replical.cli.output import reading
-from replical.core.files import read_whole
+from replical.core.files import read_text
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.lab.pool import LabPool
@@ -235,11 +235,8 @@ def _names(C: HypothesisClass) -> list[str]:
 
 
 def _read_preference(C: HypothesisClass, path: Path) -> list[int]:
-    try:
-        listed = [line.strip() for line in read_whole(path).decode("utf-8-sig").splitlines() if line.strip()]
-    except (OSError, UnicodeDecodeError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise BadTable(f"cannot read the order of preference {path}: {why}") from error
+    text = read_text(path, what="the order of preference", refuse=BadTable)
+    listed = [line.strip() for line in text.splitlines() if line.strip()]
     places = {name: h for h, name in enumerate(_names(C))}
     unknown = [name for name in listed if name not in places]
     if unknown:

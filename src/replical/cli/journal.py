@@ -52,7 +52,7 @@ def export_command(
         export = export_labels if labels_only else Journal.export
         if out is None:
             try:
-                export(lab_journal, cast(TextIO, _Seen(sys.stdout)) if sys.stdout.isatty() else sys.stdout)
+                export(lab_journal, cast(TextIO, _HarmlessStream(sys.stdout)) if sys.stdout.isatty() else sys.stdout)
             except OSError as error:
                 raise Unwritten(error) from error
             return
@@ -63,7 +63,7 @@ def export_command(
             raise BadJournal(f"cannot write {out}: {error.strerror or error}") from error
 
 
-class _Seen:
+class _HarmlessStream:
     """A terminal, to which nothing is written that it would obey."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -165,11 +165,12 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         return
     labels, still = count(session.ledger.label_count, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
-        notes.say(f"{labels}, measuring the error of the answer")
+        notes.say(f"{labels}, measuring its error")
         return
     left = "" if outlook is None else outlook.left()
     told = f"{labels}{f', {left}' if left else ''}"
-    notes.say(f"{told}{family_of(session.protocol.record).left_words(still)}")
+    protocol = session.protocol
+    notes.say(f"{told}{family_of(protocol.record).left_words(still, protocol.recipe)}")
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from replical.cli.inputs import columns_to_show, details_from
 from replical.cli.output import notes, prose
-from replical.core.files import read_whole
+from replical.core.files import read_text
 from replical.errors import BadUsage, need
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
@@ -194,7 +194,8 @@ def serve_page(
             link = address_of(host, at, person=people.link(name))
             notes.say(f"{name} labels at {link}")
 
-    text = _text(options.instructions)
+    rules = options.instructions
+    text = "" if rules is None else read_text(rules, what="the instructions", refuse=BadUsage)
     content = Content(title=title, columns=details, media=media, instructions=text)
     where = "no folder is given with --page media=FOLDER" if media is None else f"they are not in the folder {media}"
     for column, kind in unserved_columns(content, run.open).items():
@@ -219,22 +220,12 @@ def _check_options(options: PageOptions, *, local: bool) -> None:
 
 def _read_people(file: Path, votes: int) -> list[str]:
     """Names, one a line."""
-    try:
-        lines = read_whole(file).decode().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUsage(f"cannot read the people {file}: {error}") from error
+    lines = read_text(file, what="the people", refuse=BadUsage).splitlines()
     names = [line.strip() for line in lines if line.strip()]
     check_names(names, str(file))
     if len(names) < votes:
         raise BadUsage(f"--page votes={votes} needs as many people at least, {file} names {len(names)}")
     return names
-
-
-def _text(instructions: Path | None) -> str:
-    try:
-        return "" if instructions is None else read_whole(instructions).decode()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
 
 
 def _tell_agreement(agreement: Mapping[str, float | int | None]) -> None:

@@ -125,7 +125,7 @@ def _answer(
 
 def _say_protocol(protocol: Protocol, file: Path) -> None:
     """What a protocol file holds, written by hand or not, and what to publish."""
-    first = f"{file}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {protocol.plan.learner}."
+    first = f"{file}: {family_of(protocol.record).class_words(protocol.recipe)}, learner {protocol.plan.learner}."
     family = family_of(protocol.record)
     remarks = family.remarks(protocol) if family.cost(protocol) is None else ()  # else they stand beside the cost
     for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol), *remarks):

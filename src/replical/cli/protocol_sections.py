@@ -19,7 +19,7 @@ from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, number, pool_of, read_numbers
 from replical.cli.output import notes, reading
 from replical.core.exact import fraction
-from replical.core.files import decode, read_bytes, read_csv
+from replical.core.files import read_csv, read_text
 from replical.core.randomness import SharedRandomness
 from replical.errors import RETIRED, BadProtocol, BadSpec, BadTable, BadUsage, remedy
 from replical.lab.model_columns import ModelColumns, model_columns, score_columns
@@ -138,7 +138,7 @@ def read_candidates(source: str) -> list[dict[str, str]]:
     if not path or Path(source).exists():
         path, column = source, ""
     file, what = Path(path), "the candidates"
-    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    text = read_text(file, what=what, refuse=BadTable)
     if not column and file.suffix != ".csv":
         names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
         if not names:
@@ -193,7 +193,7 @@ def features_of(text: str | None) -> Features | None:
 
 def _features_file(file: Path) -> Features:
     what = "the features"
-    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    text = read_text(file, what=what, refuse=BadTable)
     if file.suffix != ".csv":
         listed = [line.strip() for line in text.splitlines() if line.strip()]
         if not listed:

@@ -88,6 +88,8 @@ def _write(path: Path, write: Callable[[Path], object] | str) -> None:
 def check_regular(path: Path | str) -> int:
     """The size of a file; an OSError if it is a pipe, a device or a folder, which might never end, or never begin."""
     found = os.stat(path)
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "Is a directory")
     if not stat.S_ISREG(found.st_mode):
         raise OSError(errno.EINVAL, "it is no regular file")
     return found.st_size
@@ -114,7 +116,12 @@ def decode(content: bytes, path: Path, *, what: str, refuse: Refuse) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise refuse(f"cannot read {what} {path}: it is no text in UTF-8; is it the right file?") from error
+        raise refuse(f"cannot read {what} {path}: it is not UTF-8 text; if it is the right file, save it so") from error
+
+
+def read_text(path: Path, *, what: str, refuse: Refuse) -> str:
+    """The content of a file of text in UTF-8."""
+    return decode(read_bytes(path, what=what, refuse=refuse), path, what=what, refuse=refuse)
 
 
 # ---- CSV and TOML ----

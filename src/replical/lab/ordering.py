@@ -24,7 +24,7 @@ from replical.classes.losses import Losses
 from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
-from replical.core.files import decode, read_bytes
+from replical.core.files import read_text
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
@@ -162,7 +162,7 @@ class OrderFile:
     def read(cls, path: Path) -> OrderFile:
         """Read one that `replical data order` wrote."""
         what = "the order"
-        text = decode(read_bytes(path, what=what, refuse=BadTable), path, what=what, refuse=BadTable)
+        text = read_text(path, what=what, refuse=BadTable)
         try:
             content = json.loads(text)
         except (ValueError, RecursionError) as error:

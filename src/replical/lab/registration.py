@@ -128,10 +128,10 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
 
 def _registered(body: Mapping[str, Any], items: str) -> tuple[str, str | None]:
     """The fingerprint of these `items`, or else of those it began with, and their registration as the `body` tells it."""
-    told = {each["fingerprint"]: each["registration"] for each in body.get("parts", ())}
-    if items in told:
-        return items, told[items]
-    return next(iter(told), body["pool"]["fingerprint"]), body.get("registration")
+    digests = {each["fingerprint"]: each["registration"] for each in body.get("parts", ())}
+    if items in digests:
+        return items, digests[items]
+    return next(iter(digests), body["pool"]["fingerprint"]), body.get("registration")
 
 
 def check_file(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replical.core.files import decode, read_bytes
+from replical.core.files import read_bytes, read_text
 from replical.errors import BadKey, need
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
 
 def read_public(path: Path) -> str:
     """The public key in a PEM file."""
-    text = decode(read_bytes(path, what="the key", refuse=BadKey), path, what="the key", refuse=BadKey)
+    text = read_text(path, what="the key", refuse=BadKey)
     if "PRIVATE KEY" in text:
         raise BadKey(f"{path} is a private key, which nobody but its lab may see: give the public one")
     lines = [line.strip() for line in text.strip().splitlines()]

@@ -74,8 +74,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     with arrow.open_table(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
         reader = _PoolReader(table, recipe, id_column, arrow.name_of(source), progress or (lambda done, total: None))
         items = reader.items()
-    told = {} if recipe.group is None else read_groups(source, recipe.group, id_column=id_column)
-    groups = tuple(told[each] for each in reader.ids) if told else ()
+    groups_by_id = {} if recipe.group is None else read_groups(source, recipe.group, id_column=id_column)
+    groups = tuple(groups_by_id[each] for each in reader.ids) if groups_by_id else ()
     found = reader.fingerprint(items, groups)
     return LabPool(recipe=recipe, ids=reader.ids, items=items, fingerprint=found, rows=reader.rows, groups=groups)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import floor, log10
 
 from replical.classes.catalogue import known_theta
-from replical.core.exact import clopper_pearson, fraction, round_down, round_up, upper_tail
+from replical.core.exact import clopper_pearson, upper_tail
 from replical.core.text import plural
 from replical.learners.catalogue import LEARNERS, find
 from replical.learners.plan import OPTIONS
@@ -214,28 +214,6 @@ def percent(value: float | None) -> str:
     if 0 < value < 0.001:
         return f"{100 * value:.1g}%" if value >= 1e-6 else "below 0.0001%"
     return f"{100 * value:.1f}".removesuffix(".0") + "%"
-
-
-def percent_up(value: float) -> str:
-    """A share that is an upper bound: never smaller than it is.
-
-    Examples
-    --------
-    >>> percent_up(.08), percent_up(.0801)
-    ('8%', '8.1%')
-    """
-    return round_up(100 * fraction(value), 1).removesuffix(".0") + "%"
-
-
-def percent_down(value: float) -> str:
-    """A share that is a lower bound: never larger than it is.
-
-    Examples
-    --------
-    >>> percent_down(.08), percent_down(.0809)
-    ('8%', '8%')
-    """
-    return round_down(100 * fraction(value), 1).removesuffix(".0") + "%"
 
 
 def number(value: float | None) -> str:

@@ -226,7 +226,8 @@ def growths(rows: Iterable[Row]) -> list[Growth]:
     for axis in AXES:
         for group in _groups(ran, axis, thetas):
             settings, points = group
-            slopes = {scale: _slopes(points, axis, scale, thetas) for scale in _scales(axis)}
+            scales = ("1/ε", "ln(1/ε)") if axis == "epsilon" else (SCALES[axis],)
+            slopes = {scale: _slopes(points, axis, scale, thetas) for scale in scales}
             curves.append(
                 Growth(
                     learner=points[0].row["learner"],
@@ -250,10 +251,6 @@ def argument(scale: str, x: float) -> float:
     (4.0, 4.6)
     """
     return {"1/ε": 1 / x, "ln(1/ε)": -log(x), "1/ρ": 1 / x, "ln|C|": log(x), "Θ": x, "ν": x}[scale]
-
-
-def _scales(axis: str) -> tuple[str, ...]:
-    return ("1/ε", "ln(1/ε)") if axis == "epsilon" else (SCALES[axis],)
 
 
 def _groups(rows: list[Row], axis: str, thetas: Mapping[str, float]) -> list[tuple[dict[str, Any], list[Point]]]:

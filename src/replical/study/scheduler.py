@@ -7,8 +7,8 @@ cell goes to the disk when it has all its pairs. A lost worker costs the pieces 
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from replical.core.parallel import Workers, as_completed
@@ -73,7 +73,7 @@ class Sweep:
         self.entries: dict[str, Entry] = {}
         self._open: dict[str, _OpenCell] = {}
         self._left = self._load()  # cells that are not complete
-        self._waiting = deque(_take_turns(self._left.values()))
+        self._waiting = deque(self._left.values())
         self._quiet = 0.0  # until then
         self._seconds, self._pairs = 0.0, 0  # that so many pairs of this run took
 
@@ -168,13 +168,3 @@ class Sweep:
     def _estimate(self, pairs: int) -> float | None:
         """Time left, at the pace of the pairs that have run so far."""
         return pairs * self._seconds / self._pairs / self._workers.count if self._pairs else None
-
-
-def _take_turns(cells: Iterable[Cell]) -> list[Cell]:
-    """A cell of each learner, then another of each: soon all paces are known."""
-    counts: Counter[str] = Counter()
-    turns: list[tuple[int, Cell]] = []
-    for cell in cells:
-        turns.append((counts[cell.parameters["learner"]], cell))
-        counts[cell.parameters["learner"]] += 1
-    return [cell for _, cell in sorted(turns, key=lambda turn: turn[0])]

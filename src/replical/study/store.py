@@ -60,7 +60,7 @@ def work(piece: Piece) -> Outcome:
     """Run the pairs of a piece; the same rows wherever and whenever it runs."""
     started = time.perf_counter()
     try:
-        ready = _prepare(_Key(piece.experiment), piece.class_seed)
+        ready = _prepare(piece.experiment, piece.class_seed)
         plan = ready.learner.plan
         _as_double(plan.labels_most or 0)  # before any pair is run
         rows = rows_of(
@@ -87,22 +87,9 @@ def work(piece: Piece) -> Outcome:
     )
 
 
-class _Key:
-    """An experiment that can be looked up: equal parameters, equal key."""
-
-    def __init__(self, experiment: Experiment) -> None:
-        self.experiment, self._text = experiment, repr(experiment)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._text == other._text
-
-    def __hash__(self) -> int:
-        return hash(self._text)
-
-
 @lru_cache(maxsize=2)
-def _prepare(key: _Key, class_seed: str) -> Setup:
-    return prepare(key.experiment, seed=class_seed)
+def _prepare(experiment: Experiment, class_seed: str) -> Setup:
+    return prepare(experiment, seed=class_seed)
 
 
 def _as_double(labels: int) -> float:

@@ -31,9 +31,11 @@ class Experiment:
     rho: float = 0.1
     noise: str = "0"
     theta: float | None = None  # the exact one of the population if left out and needed
-    nu: float | None = None  # the best error of the world if left out and needed; over all targets the largest
+    nu: float | None = None  # the best error of the world if left out and needed
     plan: str = "tight"
-    options: Mapping[str, Any] = field(default_factory=dict)  # other parameters of `replical.plan` (`OPTIONS`)
+    options: Mapping[str, Any] = field(
+        default_factory=dict, hash=False
+    )  # other parameters of `replical.plan` (`OPTIONS`)
     table_digest: str | None = None  # of the file that the class spec names, where it must be this very one
 
 

@@ -87,15 +87,6 @@ def test_a_certificate_is_checked_alone_and_by_replay(labs, capsys):
     )
 
 
-def test_a_cell_changed_in_the_file_is_found(labs, tmp_path, capsys):
-    changed = json.loads((labs / "a.json").read_text())
-    changed["body"]["proof"]["cell"][0] += 1
-    (tmp_path / "a.json").write_text(json.dumps(changed, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    code, out, _ = call(capsys, "verify", tmp_path / "a.json")
-    assert code == 1
-    assert "cell and direction are those of the hypothesis" in out
-
-
 def test_a_finished_run_is_run_again_without_a_label_and_json_tells_its_cell(labs, tmp_path, capsys):
     run = ["run", labs / "p.toml", "--pool", labs / "a.csv", "--labels", f"{labs / 'a.csv'}:truth", "--json"]
     found = json.loads(told(capsys, *run, "--journal", labs / "a.db", "--out", tmp_path / "again.json"))
@@ -178,9 +169,7 @@ def test_features_that_follow_from_others_are_named_before_the_first_label(tmp_p
         (["--learner", "handicap"], "linear", "handicap chooses from a list of hypotheses, and the class linear has none"),
         (["--learner", "lattice"], "thresholds:10", "lattice rounds directions to the cells of the class linear"),
         (["--set", "step=.1"], "thresholds:10", "step and intercept are about the class linear"),
-        (["--set", "step=7"], "linear", "the step of a lattice must be in [1e-6, 1], got 7.0"),
         (["--set", "intercept=-1"], "linear", "intercept must be a finite number of at least 0, got -1"),
-        (["--set", "max_labels=20"], "linear", "max_labels must be above the 20 labels that check the answer, got 20"),
         (["--features", "age,dose"], "linear:3", "the class looks at 3 features, and 2 are named"),
         (["--set", "batch=4"], "linear", "lattice has no batch: leave it out"),
     ],

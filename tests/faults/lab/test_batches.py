@@ -5,43 +5,12 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from replical.errors import BadTable, ReplicalError
+from replical.errors import BadTable
 from replical.lab.sessions.batches import read_batch
 from support.batches import items_of, written
 
 LABELS = ("no", "yes")
-KEYS = ["data", "id", "item", "label", "annotations", "annotator", "annotation_id", "result", "value", "choices",
-        "from_name", "completed_by", "was_cancelled"]  # fmt: skip
-LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["u", "yes", "?", "", "choices", "\ud800"])
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
-    max_leaves=12,
-)
-ROWS = st.lists(
-    st.fixed_dictionaries({}, optional={"item": LEAVES, "label": VALUES, "annotation_id": LEAVES, "annotator": VALUES})
-    | st.fixed_dictionaries({"data": st.sampled_from([{"item": "u"}, {"id": "u"}]), "annotations": VALUES}),
-    max_size=3,
-)
-
-
-@settings(max_examples=350)
-@given((VALUES | ROWS).map(json.dumps) | st.text(max_size=30), st.sampled_from(["csv", "json"]))
-def test_no_file_gives_anything_but_answers_or_one_sentence(tmp_path_factory, text, suffix):
-    """A table, or an export of Label Studio."""
-    path = tmp_path_factory.getbasetemp() / f"fuzz.{suffix}"
-    path.write_text(text, encoding="utf-8", errors="replace")
-    try:
-        found = read_batch(path, LABELS)
-    except ReplicalError as error:
-        assert str(path) in str(error)
-        assert "\n" not in str(error)
-    else:
-        assert all(reply.code in (None, 0, 1) for reply in found)
-        assert all((reply.annotator or "").encode() is not None for reply in found)
 
 
 @pytest.mark.parametrize("text", ['[{"data": {"id": "u"}, "annotations": 5}]', "1" * 5000])

@@ -226,10 +226,6 @@ def a_better_bound(body):
     body["proof"]["excess_upper"] = body["answer_error"]["high"] = False
 
 
-def a_strange_estimate(body):
-    body["answer_error"]["estimate"] = -3
-
-
 @pytest.mark.parametrize(
     ("change", "wrong"),
     [
@@ -238,7 +234,6 @@ def a_strange_estimate(body):
         (unlabelled_items_nobody_skipped, "labels and items looked at add up"),
         (a_good_word, "error and excess are possible"),
         (a_better_bound, "every part is written as it must be"),
-        (a_strange_estimate, "error and excess are possible"),
     ],
 )
 def test_what_cannot_be_of_a_run_is_caught_alone(runs, change, wrong):
@@ -271,17 +266,6 @@ def test_an_unfinished_or_empty_journal_is_no_proof(runs, tmp_path):
 
 
 # ---- the file ----
-
-
-def test_without_a_new_digest_every_change_is_caught_by_the_certificate_alone(runs):
-    run = runs("handicap certified")
-    count = 0
-    for name, change in mutations(run.certificate["body"], every=False):
-        forged = copy.deepcopy(run.certificate)
-        change(forged["body"])
-        assert not verify(forged).checks[0].ok, name
-        count += 1
-    assert count > 200
 
 
 @settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -77,15 +77,6 @@ def test_a_damaged_detail_names_its_event(path, seq):
         kept.events()
 
 
-def test_half_a_file_is_a_sentence(path):
-    """A copy that was cut short."""
-    cut = path.with_name("cut.db")
-    cut.write_bytes(path.read_bytes()[:5000])
-    told = refused(cut, write=False)
-    assert told.startswith(f"the journal {cut} cannot be used")
-    assert told.endswith("it was not changed")
-
-
 def test_a_disk_that_fails_while_a_connection_is_made_is_a_sentence(path, monkeypatch):
     """The first thing a connection does is to write, and there may be no room for it."""
 
@@ -203,17 +194,12 @@ def damaged(tmp_path, times, seed):
     return counts
 
 
-def test_damage_is_found_or_did_not_matter(tmp_path):
-    """Never a traceback, and no event that was not written."""
-    counts = damaged(tmp_path, 40, seed=1)
-    assert counts["refused"] >= 20
-    assert set(counts) <= {"refused", "as it was"}, counts
-
-
-@pytest.mark.slow
-def test_damage_is_always_found_or_did_not_matter(tmp_path):
-    counts = damaged(tmp_path, 1000, seed=2)
-    assert set(counts) <= {"refused", "as it was", "empty"}, counts  # of a file of no bytes nobody can tell
+@pytest.mark.parametrize(("times", "seed"), [(40, 1), pytest.param(1000, 2, marks=pytest.mark.slow)])
+def test_damage_is_found_or_did_not_matter(tmp_path, times, seed):
+    """Never a traceback, and no event that was not written; of a file of no bytes nobody can tell."""
+    counts = damaged(tmp_path, times, seed)
+    assert counts["refused"] >= times // 2
+    assert set(counts) <= ({"refused", "as it was"} if times == 40 else {"refused", "as it was", "empty"}), counts
 
 
 def test_a_missing_table_is_a_sentence(path):

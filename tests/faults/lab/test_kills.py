@@ -141,27 +141,6 @@ def test_a_kill_while_the_journal_is_made(processes, make_world, tmp_path, comma
 # ---- two at once ----
 
 
-def test_a_second_runner_is_refused(processes, lab, command):
-    """While another one is at work: one sentence, exit code 2, nothing recorded; afterwards it takes over."""
-    process = processes.driver(lab.folder, lab.path, "patiently")
-    try:
-        first = process.stdout.readline().strip()
-        before = recorded(lab.path)
-        assert [item for item, _ in before] == [first]
-        code, out, err = command(*lab.words, *lab.column)
-        assert (code, out) == (2, "")
-        assert f"another runner is using the journal {lab.path}" in " ".join(err.split())
-        assert command("journal", "export", lab.path)[0] == 0  # looking is allowed
-        assert recorded(lab.path) == before
-        process.stdin.write("\n")
-        process.stdin.flush()
-        second = process.stdout.readline().strip()  # the first runner has noticed nothing
-    finally:
-        processes.kill(process)
-    sound(lab, first, second)
-    ends_as_if_nothing_had_happened(lab)
-
-
 # ---- out of disk ----
 FULL = """
 import resource, sys

@@ -207,24 +207,19 @@ def test_an_error_of_ours_has_the_headers_too(world):
     content = Content(title="", columns=lambda ids: 1 / 0)
     sent = []
     ann = Person(application(desk, content), "ann")
-    ann.page = SimpleASGI(ann.page, sent)
+    app = ann.page
+
+    async def overheard(scope, receive, send):
+        async def keep(message):
+            sent.append(message)
+
+        await app(scope, receive, keep)
+
+    ann.page = overheard
     with pytest.raises(ZeroDivisionError):
         ann.post("/api/next")
     assert sent[0]["status"] == 500
     assert b"x-frame-options" in dict(sent[0]["headers"])
-
-
-class SimpleASGI:
-    """An application whose messages are kept, also if it fails."""
-
-    def __init__(self, app, sent):
-        self._app, self._sent = app, sent
-
-    async def __call__(self, scope, receive, send):
-        async def keep(message):
-            self._sent.append(message)
-
-        await self._app(scope, receive, keep)
 
 
 @pytest.fixture

@@ -1,14 +1,10 @@
 """Damaged files where a table is expected: a pool or one sentence, never a traceback."""
 
-import csv
-import io
 import os
 from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from replical.classes.catalogue import recipe
 from replical.core import files as limits
@@ -18,11 +14,10 @@ from replical.errors import ReplicalError
 from replical.lab import columns
 from replical.lab.tables import ItemColumns, read_labels, read_pool
 from support.fuzz import fuzz, replay
-from support.tables import GOOD, PREDICTS, TEXTS, refused, write
+from support.tables import GOOD, PREDICTS, refused, write
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
-COUNTED = recipe({"kind": "thresholds", "features": ["dose"], "count": 10}, TEXTS, "s")
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
@@ -129,43 +124,6 @@ def test_a_ragged_row_of_a_wide_file_is_not_quoted_in_full(tmp_path):
     said = refused(tmp_path / "wide.csv")
     assert "Expected 3 columns, got 1001: y,no,no" in said
     assert len(said) < 300 + len(str(tmp_path))
-
-
-# ---- whatever a file holds ----
-cells = st.text(st.sampled_from('ab,"\n\r;\t 01.-=yesno\x00é'), max_size=6)
-tables_of_cells = st.lists(st.lists(cells, max_size=4), max_size=5)
-
-
-@st.composite
-def csv_texts(draw):
-    if draw(st.booleans()):
-        return draw(st.text(st.sampled_from('ida, bc,"\n\r01'), max_size=60))
-    header = draw(st.sampled_from([["id", "a", "b c"], ["id", "dose"], ["id", "a"], ["id", "id", "a", "b c"]]))
-    values = st.sampled_from(["no", "yes", "1", "0.5", "", "x1", "nan", "true", "2020-01-01", "007", "-1", "é"])
-    rows = draw(st.lists(st.lists(values, min_size=len(header), max_size=len(header)), max_size=6))
-    text = io.StringIO()
-    csv.writer(text).writerows([header, *rows, *draw(tables_of_cells)])
-    return text.getvalue()
-
-
-@settings(max_examples=150)
-@given(csv_texts())
-def test_no_csv_file_gives_anything_but_a_pool_or_a_sentence(tmp_path_factory, text):
-    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
-    path.write_text(text, encoding="utf-8", newline="")
-    for made in (PREDICTS, COUNTED):
-        try:
-            pool = read_pool(path, made)
-        except ReplicalError as error:
-            assert str(error)
-        else:
-            assert len(pool) == len(set(pool.ids)) == len(pool.items) > 0
-    try:
-        labels = read_labels(path, "a", TEXTS)
-    except ReplicalError as error:
-        assert str(error)
-    else:
-        assert set(labels.values()) <= {0, 1}
 
 
 # ---- made to do harm ----

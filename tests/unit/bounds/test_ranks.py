@@ -11,34 +11,12 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.errors import ValueOutOfRange
 
 
-@pytest.mark.parametrize("kind", ["uniform", "weights", "order"])
-def test_nobody_kept_by_either_lab_is_agreement(kind):
-    C = Thresholds(2)
-    prior = {"uniform": UNIFORM, "weights": Prior.weights(C, [1, 2]), "order": Prior.order(C, [1, 0])}[kind]
-    for far in ([inf, inf], [0.5, inf], [0.5, 0.7]):
-        bound = agreement_bound(far, [inf, inf], (0.1, 0.5), prior)
-        assert (bound.exact, bound.ranks) == (0, 0)
-
-
-@pytest.mark.parametrize("kind", ["uniform", "weights", "order"])
-def test_one_lab_with_nobody_differs_from_one_with_somebody(kind):
-    C = Thresholds(2)
-    prior = {"uniform": UNIFORM, "weights": Prior.weights(C, [1, 2]), "order": Prior.order(C, [1, 0])}[kind]
-    assert agreement_bound([0.0, inf], [inf, inf], (0.1, 0.5), prior).exact == pytest.approx(1)
-    assert agreement_bound([0.2, inf], [inf, inf], (0.1, 0.5), prior).exact == pytest.approx(0.75)
-
-
 def test_whole_numbers_and_lists_are_scores_too():
     one, two = [0, 3, 5, 9], [1, 2, 5, 7]
     counts = agreement_bound(np.array(one), np.array(two), (1, 8))
     assert counts == agreement_bound(one, two, (1.0, 8.0)) == agreement_bound(tuple(map(float, one)), two, (1, 8))
     shares = agreement_bound(np.array(one) / 16, np.array(two) / 16, (1 / 16, 8 / 16))
     assert counts.exact == pytest.approx(shares.exact, abs=1e-12)
-
-
-def test_identical_scores_never_split():
-    bound = agreement_bound([0, 0.3, inf], [0, 0.3, inf], (0.1, 0.4))
-    assert (bound.exact, bound.ranks, bound.local, bound.crude) == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

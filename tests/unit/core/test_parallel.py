@@ -122,13 +122,6 @@ def end_once(number):
     return number
 
 
-def test_processes_of_this_machine_too(tmp_path, monkeypatch):
-    monkeypatch.setenv("REPLICAL_TEST_ENDED", str(tmp_path / "ended"))
-    with local(2) as busy:
-        assert list(ordered_map(end_once, range(40), busy)) == list(range(40))
-    assert (tmp_path / "ended").exists()
-
-
 def test_processes_started_for_one_map_end_with_the_first_of_them(tmp_path, monkeypatch):
     monkeypatch.setenv("REPLICAL_TEST_ENDED", str(tmp_path / "ended"))
     with pytest.raises(WorkerLost, match="a worker process ended before its work was done"):

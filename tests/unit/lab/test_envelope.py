@@ -110,13 +110,6 @@ def test_another_subject_is_refused(run, tmp_path):
         read(path)
 
 
-def test_an_envelope_is_signed_by_who_signed_the_certificate(run, tmp_path):
-    new_key(tmp_path / "other.pem")
-    write_enveloped(run[0], tmp_path / "a.json", read_private(tmp_path / "other.pem"))
-    with pytest.raises(BadCertificate, match="another key than the certificate in it"):
-        read(tmp_path / "a.json")
-
-
 def test_others_read_and_verify_it(run, tmp_path):
     """A reader of DSSE that is not ours, with the lab's key from its PEM file."""
     dsse = pytest.importorskip("securesystemslib.dsse")

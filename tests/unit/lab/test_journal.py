@@ -173,13 +173,6 @@ def test_a_second_runner_of_this_process_is_refused(path):
         assert len(again.events()) == 4
 
 
-def test_a_reader_keeps_nobody_out(path):
-    """`verify` and `export` do not stop a run."""
-    with Journal(path, write=False) as reader, Journal(path) as writer:
-        writer.append([Event(kind="ask", item="three")])
-        assert [event.item for event in reader.events()] == [None, "one", "two", "three"]
-
-
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
 def test_memory_is_no_journal(url):
     """Labels that go away with the process were never acknowledged."""

@@ -116,28 +116,6 @@ def test_people_are_asked_in_a_session_and_may_skip_take_back_and_leave(tmp_path
         Session(Protocol.of(content()), ITEMS, journal)
 
 
-def test_people_are_asked_at_the_page(tmp_path):
-    pytest.importorskip("starlette")
-    from replical.lab.page.app import Content
-    from replical.lab.sessions.labelling import Desk
-    from support.page import Person, application
-
-    with Journal(tmp_path / "o.db") as journal:
-        session = Session(Ordering(Protocol.of(content()).content, ITEMS.ids), ITEMS, journal)
-        desk = Desk(session)
-        person, number = Person(application(desk, Content(title="order", columns=lambda ids: {})), "ann"), 0
-        while (item := person.item()) is not None:
-            said = {"skip": True} if number == 3 else {"label": LABELS[TRUTH[item]]}
-            status, _, text = person.post("/api/answer" if number != 3 else "/api/skip", item=item, **said)
-            assert status == 200, text
-            number += 1
-        assert desk.ended
-        known = session.ledger.labels | dict.fromkeys(session.ledger.skipped)
-        said = active_section(ITEMS, asked_of(ITEMS, known, "the journal"))
-    assert (len(said["asked"]), said["answers"].count("?")) == (number, 1)
-    check_made(published(said), PLAIN)
-
-
 def test_without_labels_whoever_agrees_most_with_the_vote_comes_first():
     columns = [PLAIN[f"m{h}"] for h in range(6)]
     vote = [max(LABELS, key=said.count) for said in zip(*columns, strict=True)]  # ties to the first label

@@ -166,10 +166,7 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["prior"], {"kind": "flat"}, "unknown kind of prior 'flat'"),
         (["prior"], {"kind": "weights"}, "weights must be numbers, one a hypothesis, got None"),
         (["prior"], {"kind": "weights", "weights": [1, 2]}, "a prior needs 6 weights, one a hypothesis, got 2"),
-        (["prior"], {"kind": "weights", "weights": [1, 1, 1, 1, 1, 0]}, "hypothesis 5 (m5) must be a positive number, got 0"),
         (["prior"], {"kind": "order", "order": "m0"}, "lists every hypothesis once"),
-        (["prior"], {"kind": "order", "order": [0, 1, 2]}, "'m3' is missing"),
-        (["prior"], {"kind": "order", "order": [0, 1, 2, 3, 4, 5, 1]}, "each of the 6 hypotheses once: 'm1' is listed 2 times"),
         (["prior"], PUBLIC | {"public": "md5:1"}, "public must be written sha256:<64 hex digits>, got 'md5:1'"),
         (["prior"], PUBLIC | {"public": 5}, "public must be written sha256:<64 hex digits>, got 5"),
         (["prior"], PUBLIC | {"public_items": 0}, "public_items must be a whole number of at least 1, got 0"),
@@ -177,17 +174,18 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["prior"], PUBLIC | {"public_rows": 5}, "a prior of kind 'order' has no key 'public_rows'"),
         (["prior"], {"kind": "order", "order": [*range(6)], "public_items": 5}, "all three, or none"),
         (["prior"], {"kind": "weights", "weights": [1] * 6, "public_items": 5}, "kind 'weights' has no key 'public_items'"),
-        (["prior"], {"kind": "order", "order": ["m9", 1, 2, 3, 4, 5]}, "names 'm9', which is no candidate"),
         (["handicap"], 5, "handicap must be a section [handicap], got 5"),
         (["handicap"], {"from": "luck"}, "one of order, exponentials, weights, cover, zero, values; got 'luck'"),
         (["handicap"], {"from": "zero", "order": [0]}, "handicaps from 'zero' have no key 'order'"),
-        (["handicap"], {"from": "order", "order": [0, 1, 2]}, "'m3' is missing"),
         (["handicap"], {"from": "order", "order": [*range(6)], "public_items": 5}, "all three, or none"),
         (["handicap"], {"from": "weights", "weights": [1, 2]}, "needs 6 weights, one a hypothesis, got 2"),
         (["handicap"], {"from": "values", "values": [0.1] * 5}, "6 handicaps are needed, one a hypothesis, got 5"),
         (["handicap"], {"from": "values", "values": ["0"] * 6}, "handicaps are numbers, one a hypothesis: values = [..], got ['0'"),
         (["handicap"], {"from": "values", "values": [0.5] * 6}, "a handicap is 0.5, above epsilon = 0.4: give handicaps up to that"),
         (["handicap"], {"from": "values", "values": [-0.1] * 6}, "the handicap of 'm0' must be a number from 0 to epsilon, got -0.1"),
+        (["handicap"], {"from": "values", "values": [float("nan")] * 6}, "the handicap of 'm0' must be a number from 0 to epsilon, got nan"),
+        (["handicap"], {"from": "order", "order": [*range(6)], "shortlist": 7}, "a shortlist of 7 is longer than the class of 6"),
+        (["handicap"], {"from": "order", "order": [*range(6)], "shortlist": 2.5}, "shortlist must be a whole number of at least 2"),
         (["handicap"], {"from": "cover", "members": []}, "a cover lists hypotheses from 0 to 5, each once, and at least one"),
         (["handicap"], {"from": "cover", "members": [0, 6]}, "a cover lists hypotheses from 0 to 5, each once"),
         (["handicap"], {"from": "cover", "members": [0, 0]}, "a cover lists hypotheses from 0 to 5, each once"),
@@ -318,6 +316,8 @@ def test_handicaps_reach_the_plan():
     made = {each["from"]: Protocol.of(content(handicap=each)) for each in HANDICAPS}
     assert {name: each.plan.source for name, each in made.items()} == {name: name for name in made}
     assert made["cover"].plan.members.tolist() == [0, 2]
+    short = Protocol.of(content(handicap={"from": "order", "order": [4, 1, 0, 2, 3, 5], "shortlist": 2}))
+    assert short.plan.terms(short.shared)[0].tolist() == [1, 4]
     for name in ("zero", "values"):
         assert not made[name].plan.terms(made[name].shared)[1].any()
     given = Protocol.of(content(handicap={"from": "values", "values": {f"m{n}": n / 32 for n in range(6)}}))
@@ -343,12 +343,6 @@ def test_a_huge_cut_is_no_number():
 def test_a_mark_of_byte_order_is_no_part_of_a_protocol(tmp_path):
     (tmp_path / "p.toml").write_bytes(b"\xef\xbb\xbf" + VALID.encode())
     assert Protocol.read(tmp_path / "p.toml").fingerprint == Protocol.of(content()).fingerprint
-
-
-def test_more_cuts_than_anybody_lists():
-    section = {"kind": "stumps", "features": ["x"], "range": [[0, 1]], "bins": 10**12}
-    with pytest.raises(ReplicalError, match="cuts"):
-        recipe(section, TEXTS, "s")
 
 
 @pytest.mark.parametrize("weights", [["1", "1", "1", "1", "1", "1"], [True] * 6, "111111"])

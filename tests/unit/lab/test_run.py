@@ -7,13 +7,13 @@ import pytest
 
 from replical import KnownLabels, Protocol, Session, read_pool, run
 from replical.cli import main
-from replical.errors import BadJournal, BadKey, BadLabel, BadProtocol, BadTable, BadUsage, PlanMismatch
+from replical.errors import BadKey, BadLabel, BadProtocol, BadTable, BadUsage, PlanMismatch
 from replical.lab.certificate.file import body_of, certify, read
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.release import vote_of
-from replical.lab.run import LabelSource, Run
+from replical.lab.run import Run
 from support.lab import answered, content, world, write_csv
 from support.registering import said as registering
 
@@ -108,11 +108,6 @@ def test_whoever_asks_hears_how_far_it_is(tmp_path):
     asked = len(labels_in(tmp_path / "dict.db"))
     assert seen["function"] == list(range(1, asked + 1))
     assert seen["dict"] == list(range(4, asked + 1, 4))
-
-
-def test_a_source_is_known_by_its_method():
-    assert isinstance(Batches(), LabelSource)
-    assert not isinstance(TRUTH, LabelSource)
 
 
 # ---- labels that are missing, and interruptions ----
@@ -261,9 +256,3 @@ def test_the_file_of_another_run_is_not_replaced(tmp_path, name, monkeypatch):
         run(said, TABLE, TRUTH, tmp_path / "b.db", lab="north", **{option: tmp_path / "file.json"})
     assert (tmp_path / "file.json").read_bytes() == before
     assert labels_in(tmp_path / "b.db") == {}
-
-
-def test_a_journal_of_another_protocol(tmp_path):
-    run(SAID, TABLE, {}, tmp_path / "a.db")
-    with pytest.raises(BadJournal, match="a changed protocol needs a journal of its own"):
-        run(content(batch=8), TABLE, TRUTH, tmp_path / "a.db")

@@ -22,38 +22,6 @@ def items(count, d, seed=0):
     return np.random.default_rng(seed).normal(size=(count, d))
 
 
-def test_fewer_items_than_features():
-    X = items(5, 8)
-    result = run(X, X[:, 0] >= 0)
-    assert not result.proof.certified
-    assert result.proof.rho_proven == 1.0
-    assert "fewer labels than features" in result.verdict.why
-
-
-@pytest.mark.parametrize("d", [2, 3])
-def test_no_margin(d):
-    """Items on the boundary itself, again and again."""
-    X = np.round(items(3000, d), 1)
-    X = np.vstack([X, np.repeat([[0.0, 1.0, 0.0][:d]], 50, axis=0), -np.repeat([[0.0, 1.0, 0.0][:d]], 50, axis=0)])
-    result = run(X, X[:, 0] >= 0)
-    if result.proof.enclosed:
-        C = Linear(d, step=0.3, seed="a")
-        assert result.hypothesis == C.number(C.cell(np.eye(d)[0]))
-
-
-def test_constant_and_equal_features():
-    X = items(2000, 2)
-    X = np.column_stack([X, X[:, 0], np.ones(len(X))])
-    result = run(X, X[:, 0] + X[:, 1] >= 0)
-    assert not result.proof.enclosed  # weight may be moved between equal features
-    assert result.labels <= 2000
-
-
-def test_one_label_alone():
-    X = np.abs(items(500, 2)) + 0.1
-    assert run(X, np.ones(500)).labels > 0
-
-
 def test_items_that_are_0():
     with pytest.raises(BadTable, match="0 in all features"):
         run(np.zeros((10, 2)), np.ones(10))

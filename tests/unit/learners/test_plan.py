@@ -243,11 +243,6 @@ def test_bad_agnostic_input(arguments, message):
         plan("replica2", 10, **(task | arguments))
 
 
-def test_bad_a2_input():
-    with pytest.raises(ReplicalError, match="batch"):
-        plan("a2", 10, epsilon=0.1, delta=0.1, batch=0)
-
-
 def test_an_unknown_number_of_a_plan_is_a_key_error():
     with pytest.raises(KeyError, match="nope"):
         plan("erm", 10, epsilon=0.1, delta=0.1)["nope"]

@@ -108,17 +108,12 @@ def test_labels_wrong_near_the_boundary_alone_are_noticed():
     ("more", "words"),
     [
         ({"epsilon": 0}, "epsilon must be in"),
-        ({"epsilon": "x"}, "epsilon must be"),
-        ({"step": 0}, "step of a lattice must be in"),
         ({"step": "x"}, "step of a lattice must be in"),
-        ({"step": float("nan")}, "step of a lattice must be in"),
         ({"intercept": 0.0}, "public constant above 0, got 0.0"),
-        ({"intercept": float("nan")}, "public constant above 0, got nan"),
         ({"intercept": "x"}, "public constant above 0, got 'x'"),
         ({"max_labels": 10}, "raise the budget"),
         ({"epsilon": 1e-7}, "epsilon 1e-07 with 3 coordinates takes a lattice whose step is .*: give a larger epsilon"),
         ({"step": True}, "step of a lattice must be in"),
-        ({"intercept": True}, "public constant above 0, got True"),
     ],
 )
 def test_bad_numbers_are_named(more, words):

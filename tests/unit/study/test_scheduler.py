@@ -158,7 +158,7 @@ class Clock:
 
 
 def test_an_estimate_is_the_pairs_left_at_the_pace_so_far(sweep):
-    """Every learner has a turn before any has two, so that the pace is soon that of all; refusals take no time."""
+    """Refusals take no time."""
     grid = {**GRID, "learner": ["cal", "replical", "erm"], "theta": 2}
     paces = {"cal": 1.0, "erm": 10.0}
     clock = Clock(lambda piece: paces[piece.experiment.learner] * (piece.end - piece.start))

@@ -351,11 +351,11 @@ def _check_measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
     """Fresh items, a batch at a time, wherever they lie."""
     if rounds and not plan.measurable:
         return f"{plan.learner} measures no error here"
-    for number, (told, drawn) in enumerate(
+    for number, (claim, drawn) in enumerate(
         zip(rounds, _batches(plan, rounds), strict=True), rounds[0]["round"] if rounds else 1
     ):
         wanted = {"round": number, "disagreement": [0, total], "survivors": 1, "drawn": drawn, "scanned": drawn}
-        if wrong := same(told, wanted):
+        if wrong := same(claim, wanted):
             return f"round {number} measures the error: {wrong}"
     return None
 
@@ -369,15 +369,15 @@ def _batches(plan: Plan, rounds: Rounds) -> Iterator[int]:
 
 def check_conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Are they those of plan and learner, in their order, and does each say what follows from it?"""
-    plan, told = protocol.plan, body["conditions"]
+    plan, stated = protocol.plan, body["conditions"]
     fixed = [condition_part(each) for each in plan.conditions]
-    if wrong := same(told[: len(fixed)], fixed):
+    if wrong := same(stated[: len(fixed)], fixed):
         return f"the plan's conditions are not told as they are: {wrong}"
     own = family_of(protocol.record).conditions(claim_of(body, protocol))
-    for claim, condition in zip(told[len(fixed) :], own, strict=False):
+    for claim, condition in zip(stated[len(fixed) :], own, strict=False):
         if wrong := same(claim, condition_part(condition)):
             return f"{condition.name!r}: {wrong}"
-    return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
+    return same([each["name"] for each in stated[len(fixed) :]], [each.name for each in own])
 
 
 def claim_of(body: Mapping[str, Any], protocol: Protocol) -> Claim:

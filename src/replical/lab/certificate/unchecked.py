@@ -71,9 +71,8 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
         why="the file names the pool, and does not hold it",
         needs="pool",
     )
-    yield not_checkable(
-        "the labels leave these survivors", *_survivor_fields(body, protocol), why=_LABELS, needs="journal"
-    )
+    chosen = ["hypothesis", "shared.winner_rank"] if decided_by_labels(body, protocol) else []
+    yield not_checkable("the labels leave these survivors", "survivors", *chosen, why=_LABELS, needs="journal")
     yield not_checkable("the rounds went like this", *_round_fields(body), why=_LABELS, needs="journal")
     yield not_checkable(
         "private seed and labels are those committed to",
@@ -87,11 +86,6 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
     )
     for each in family_of(protocol.record).beliefs(claim_of(body, protocol)):
         yield not_checkable(each.name, *each.fields, why=each.why, needs=each.needs)
-
-
-def _survivor_fields(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
-    chosen = ["hypothesis", "shared.winner_rank"] if decided_by_labels(body, protocol) else []
-    return ["survivors", *chosen]
 
 
 def _round_fields(body: Mapping[str, Any]) -> list[str]:

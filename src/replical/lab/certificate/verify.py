@@ -254,7 +254,7 @@ class PoolChecks:
         """Everything that these items show."""
         body, protocol, lab = self.body, self.protocol, self.lab
         checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
-        checks("the pool has no item that is known to be public", self._check_own)
+        checks("the pool has no item that is known to be public", lambda: check_own(protocol, lab))
         if "parts" in body:
             checks("the pool consists of these parts", self._check_parts)
         checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
@@ -263,11 +263,10 @@ class PoolChecks:
             return
         checks("disagreement in the rounds is possible on the pool", self._check_disagreement)
         if protocol.plan.keeps_all_left:
-            checks("disagreement at the stop is that of the survivors on the pool", self._check_stop)
-
-    def _check_own(self) -> str | None:
-        check_own(self.protocol, self.lab)
-        return None
+            checks(
+                "disagreement at the stop is that of the survivors on the pool",
+                lambda: same(rules.value_of(body, STOP), float(self.survivors.mass)),
+            )
 
     def _check_parts(self) -> str | None:
         known = [Part(each["items"], each["fingerprint"]) for each in self.body["parts"]]
@@ -290,9 +289,6 @@ class PoolChecks:
                     f"round {each['round']}: {count} items are said to be disputed, on the pool it is {least} to {most}"
                 )
         return None
-
-    def _check_stop(self) -> str | None:
-        return same(rules.value_of(self.body, STOP), float(self.survivors.mass))
 
 
 def check_replay(

@@ -102,7 +102,7 @@ class Journal:
         self._write = write
         self._presence: Presence | None = None
         self._gone: BadJournal | None = None
-        self._known, self._told = Link(), list[Row]()  # the last event of this process, and all of them
+        self._known, self._lines = Link(), list[Row]()  # the last event of this process, and all of them
         if not (write and runner) and self._database.file is not None and not self._database.file.exists():
             raise BadJournal(f"there is no journal {self.where}")
         self._events = table_of(self._sql)
@@ -208,7 +208,7 @@ class Journal:
         if not self._write:
             raise BadJournal(f"{self.where} was opened for reading")
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        told = [
+        lines = [
             (
                 event.kind,
                 event.item,
@@ -219,7 +219,7 @@ class Journal:
             )
             for event in events
         ]
-        if told:
+        if lines:
             self._refuse_if_gone()
             try:
                 with self._writing() as connection:
@@ -227,12 +227,12 @@ class Journal:
                     link = self._last(connection)
                     if last is not None and link.seq != last:
                         return False
-                    rows = self._link_rows(told, link)
+                    rows = self._link_rows(lines, link)
                     connection.execute(self._events.insert(), rows)
             except BadJournal:
                 self._refuse_if_gone()  # why it cannot be used
                 raise
-            self._told += told
+            self._lines += lines
             self._known = Link(rows[-1]["seq"], rows[-1]["chain"])
             self._refuse_if_gone()
             if self._presence is not None and self._presence.due:
@@ -277,7 +277,7 @@ class Journal:
             with path.open("w", newline="", encoding="utf-8") as file:
                 writer = csv.writer(file)
                 writer.writerow(FIELDS[1:])
-                for kind, item, label, *rest in self._told:
+                for kind, item, label, *rest in self._lines:
                     writer.writerow(exported([kind, item, None if label is None else self.label(label), *rest]))
         except (BadJournal, OSError) as error:
             return f"nothing could be saved either ({error})"
@@ -307,10 +307,10 @@ class Journal:
         """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""
         return (self._database if self._fence is None else self._fence).writing()
 
-    def _link_rows(self, told: list[Row], link: Link) -> list[dict[str, Any]]:
-        """Rows of the table for what is told, in order, after `link`."""
+    def _link_rows(self, lines: list[Row], link: Link) -> list[dict[str, Any]]:
+        """Rows of the table for these `lines`, in order, after `link`."""
         rows = []
-        for each in told:
+        for each in lines:
             fields = (link.seq + 1, *each)
             try:
                 link = Link(fields[0], link_hash(link.hash, *fields))

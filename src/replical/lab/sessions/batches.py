@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from replical.classes.grading import Answering, Gold, Scores
-from replical.core.files import read_bytes, read_csv, write_whole
+from replical.core.files import read_csv, read_text, write_whole
 from replical.core.text import escape_formula, unescape_formula
 from replical.errors import BadLabel, BadTable
 from replical.lab.sessions.label_studio import SKIP, Question, Reply, code_of, of_code, read_export, task_data, template
@@ -74,7 +74,9 @@ def _judged_columns(answers: Answering) -> tuple[str, ...]:
 
 def questions_of(path: Path, answers: Answering) -> frozenset[Question]:
     """What a batch asks about, answered or not."""
-    return frozenset(_question(path, row, answers) for row in _rows(path, _text(path, "batch")))
+    return frozenset(
+        _question(path, row, answers) for row in _rows(path, read_text(path, what="the batch", refuse=BadTable))
+    )
 
 
 def _question(path: Path, row: Mapping[str, str], answers: Answering) -> Question:
@@ -88,7 +90,7 @@ def _question(path: Path, row: Mapping[str, str], answers: Answering) -> Questio
 
 def read_batch(path: Path, labels: Answering) -> list[Reply]:
     """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
-    text = _text(path, "answers")
+    text = read_text(path, what="the answers", refuse=BadTable)
     replies = read_export(text, path, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
     by_item: dict[str, Reply] = {}
     for reply in replies:
@@ -102,14 +104,6 @@ def read_batch(path: Path, labels: Answering) -> list[Reply]:
         )
         by_item[reply.item] = replace(reply, code=both)
     return list(by_item.values())
-
-
-def _text(path: Path, what: str) -> str:
-    content = read_bytes(path, what=f"the {what}", refuse=BadTable)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise BadTable(f"cannot read the {what} {path}: it is not UTF-8 text, so save it as CSV UTF-8") from error
 
 
 def _rows(path: Path, text: str) -> list[dict[str, str]]:

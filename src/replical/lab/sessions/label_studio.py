@@ -320,10 +320,10 @@ class Server:
     def _refusal(self, error: Any, call: str) -> Exception:
         """What to say of an HTTP status."""
         try:
-            told = msgspec.json.decode(error.read(), type=dict[str, Any])
+            reply = msgspec.json.decode(error.read(), type=dict[str, Any])
         except (OSError, msgspec.MsgspecError):
-            told = {}
-        why = ", ".join(str(told[key]) for key in ("detail", "validation_errors") if told.get(key))
+            reply = {}
+        why = ", ".join(str(reply[key]) for key in ("detail", "validation_errors") if reply.get(key))
         if error.code in (401, 403):
             return _RefusedKey(
                 f"Label Studio at {self.url} refuses the key in {KEY} ({why or error.code}): put an access token of "

@@ -81,7 +81,8 @@ def style() -> Iterator[None]:
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format its name ends in; an SVG follows the reader's light or dark setting."""
-    check_name(path)
+    if path.suffix not in _FORMATS:
+        raise BadSpec(f"a figure is written as {', '.join(_FORMATS)}, got {path.name!r}")
     import matplotlib as mpl
 
     kind, content = path.suffix[1:], BytesIO()
@@ -92,12 +93,6 @@ def save(figure: Figure, path: Path) -> None:
         path.write_bytes(follow_scheme(drawn.decode()).encode() if kind == "svg" else drawn)
     except OSError as error:
         raise BadSpec(f"cannot write the figure {path}: {error.strerror or error}") from error
-
-
-def check_name(path: Path) -> None:
-    """Refuse a name whose format is unknown, before anything is computed."""
-    if path.suffix not in _FORMATS:
-        raise BadSpec(f"a figure is written as {', '.join(_FORMATS)}, got {path.name!r}")
 
 
 def new_figure(width: float = 9, height: float = 5.5) -> Figure:
@@ -170,21 +165,12 @@ def draw_markers(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, 
     for row, place in zip(rows, places, strict=True):
         groups[row["learner"], fill_style(row)].append(place)
     for (learner, fill), at in groups.items():
-        axes.plot(*zip(*at, strict=True), linestyle="none", zorder=3, **_looks(learner, fill))
-
-
-def _looks(learner: str, fill: str) -> dict[str, Any]:
-    return _fill(fill, colour(learner)) | {
-        "color": colour(learner),
-        "marker": marker(learner),
-        "markersize": marker_size(learner),
-        "markeredgewidth": 1.1,
-    }
-
-
-def _fill(fill: str, face: str) -> dict[str, Any]:
-    """The other half is white, so that lines end at the marker."""
-    return {"fillstyle": fill, "markerfacecolor": face, "markerfacecoloralt": "white"}
+        shade = colour(learner)
+        # The other half is white, so that lines end at the marker.
+        axes.plot(
+            *zip(*at, strict=True), linestyle="none", zorder=3, color=shade, marker=marker(learner), fillstyle=fill,
+            markersize=marker_size(learner), markeredgewidth=1.1, markerfacecolor=shade, markerfacecoloralt="white",
+        )  # fmt: skip
 
 
 def describe_setting(name: str, value: Any) -> str:

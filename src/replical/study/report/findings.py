@@ -11,6 +11,7 @@ from math import fsum
 from typing import Any
 
 from replical.core.exact import upper_tail
+from replical.core.text import interval
 from replical.study.judging import (
     BELOW,
     OPEN,
@@ -27,8 +28,6 @@ from replical.study.judging import (
     number,
     parents,
     percent,
-    percent_down,
-    percent_up,
     replicable_rows,
     span,
     verdict,
@@ -129,8 +128,8 @@ def broken_promises(rows: list[Row]) -> list[str]:
 
 
 def _agreement_words(row: Row) -> str:
-    interval = f"{percent_down(row['agreement_low'])} to {percent_up(row['agreement_high'])}"
-    return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {interval}"
+    ends = interval(row["agreement_low"], row["agreement_high"])
+    return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {ends}"
 
 
 def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
@@ -160,7 +159,7 @@ def accuracy(rows: list[Row]) -> list[str]:
 
 def limits(rows: list[Row], facts: Mapping[str, Any]) -> list[str]:
     """What the study does not show."""
-    makers = (vacuous_cells, uncertified_cells, chance, cut_short)
+    makers = (vacuous_cells, uncertified_cells, chance)
     sentences = [sentence for make in makers for sentence in make(rows)]
     return [*sentences, *several_versions(facts), SIMULATED]
 
@@ -199,17 +198,6 @@ def chance(rows: list[Row]) -> list[str]:
     return [
         f"Each interval is a 95% interval of its own: of {many} promises that are kept with nothing to spare, "
         f"{number(many / 40)} would look broken by chance."
-    ]
-
-
-def cut_short(rows: list[Row]) -> list[str]:
-    """Cells in which runs did not end by their own stop test."""
-    cut = [row for row in finished_rows(rows) if row["cap_reached"] and row["certified_fraction"] is None]
-    if not cut:
-        return []
-    return [
-        f"In {amount(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
-        f"stop test; more labels may have been wanted: {list_few([cell_name(row) for row in cut])}."
     ]
 
 

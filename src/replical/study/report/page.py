@@ -6,7 +6,6 @@ Made from rows, pictures and facts alone: the same ones give the same bytes.
 from __future__ import annotations
 
 import base64
-import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -26,7 +25,6 @@ from replical.study.spec import Study
 if TYPE_CHECKING:
     from replical.study.pictures.style import Picture
 
-_HALF = 500  # points: the widest figure whose text can be read at half the width of a page of 1100 pixels
 _BY_DEFAULT = "Where no plan is named it is tight."
 _GROWTH = (
     "Exponents of power laws fitted to the labels, ± standard error, beside the slopes of the bounds at the same points. "
@@ -39,8 +37,7 @@ _LEGEND = (
     ("✓ within, ○ compatible, ✗ above ρ", "where that interval lies: wholly within the promise, around its border, or "
      "wholly below it, so that labs differ more often than ρ"),
     ("own strings", "agreement of the same labs if each has a string of its own; under it what is left if only the "
-     "threshold, or only the order, is its own"),
-    ("fewest errors", "agreement of labs that return what errs least on as many labels, without a common string"),
+     "threshold, or only the order, is its own, and if labs return what errs least on as many labels, without a string"),
     ("E[J]", "expected disagreement of what the shared order chooses from, with less noise than counting"),
     ("ρ proven", "mean of the bounds labs computed for themselves"),
     ("labels per lab", "mean, ± its standard error over pairs"),
@@ -61,7 +58,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
     rows = sort_rows(rows)
     quick = bool(facts.get("quick"))
     sections = {
-        "figures": _figures(pictures),
+        "figures": "".join(map(_picture, pictures)),
         "cells": _cells(rows),
         "growth": _growth(rows),
         "refused": _refused_section(rows),
@@ -114,11 +111,6 @@ def _section(ident: str, content: str) -> str:
     return f'<section id="{ident}"><h2>{ident.capitalize()}</h2>{content}</section>'
 
 
-def _figures(pictures: Sequence[Picture]) -> str:
-    """Pictures below and, where they are narrow, beside each other."""
-    return f'<div class="pictures">{"".join(map(_picture, pictures))}</div>' if pictures else ""
-
-
 def _picture(picture: Picture) -> str:
     """A picture on a card that scrolls where it is too narrow."""
     first = picture.files[0]
@@ -126,14 +118,7 @@ def _picture(picture: Picture) -> str:
     image = f'<img src="{_data(first)}" alt="{alt}">'
     title, caption = escape(picture.title), f"<figcaption>{escape(picture.caption)}</figcaption>"
     card = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{image}</div>'
-    look = ' class="wide"' if _wide(first) else ""
-    return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{caption}</figure>'
-
-
-def _wide(path: Path) -> bool:
-    """Is its text too small to read where two figures stand side by side?"""
-    width = re.search(rb'<svg[^>]*? width="([0-9.]+)pt"', path.read_bytes()) if path.suffix == ".svg" else None
-    return width is not None and float(width[1]) > _HALF
+    return f'<figure id="figure-{escape(picture.name)}"><h3>{title}</h3>{card}{caption}</figure>'
 
 
 def _data(path: Path) -> str:
