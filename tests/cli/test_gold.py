@@ -78,6 +78,19 @@ def test_labs_choose_by_how_far_numbers_are_off(command):
     assert "how far a number is off" in command("plan", "o.toml")[1]
 
 
+def test_labels_are_forecast_before_the_first(command):
+    code, out, _ = command("plan", "p.toml", "--pool", "x.csv", "--truths", "2", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["forecast"]["counted"] == "labels"
+    assert 0 < told["forecast"]["labels_median"] <= told["forecast"]["labels_high"] <= 400
+    assert "Expect about" in told["reading"]
+    assert "there are no forecasts" not in told["reading"]
+    assert "--pool FILE, a table of unlabelled items, forecasts" in command("plan", "p.toml")[1]
+    code, _, err = labelled(command, "x", "p.toml", "--truths", "2")
+    assert (code, "Forecast from the unlabelled items: about" in err) == (0, True)
+
+
 @pytest.mark.parametrize("change", ["less", "more", "out of order", "in the plan of labels"])
 def test_counts_of_other_differences_are_found_out(command, change):
     sample = read_public("pub.csv", "price", Protocol.read(Path("p.toml")).recipe)

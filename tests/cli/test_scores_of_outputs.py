@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -517,3 +518,13 @@ def test_init_writes_a_scale_of_scores(command):
     assert "leave out --label-values" in command(*new, "--set", "scores=1-5", "--label-values", "no,yes", "--force")[2]
     assert "leave out loss, or scores" in command(*new, "--set", "scores=1-5", "--set", "loss=exact", "--force")[2]
     assert "'1-7'" in command(*new, "--set", "scores=1-7", "--force")[2]
+
+
+def test_judgements_are_forecast_before_the_first(command):
+    code, out, _ = command("plan", "p.toml", "--pool", "1.csv", "--truths", "2", "--json")
+    assert (code, json.loads(out)["forecast"]["counted"]) == (0, "judgements")
+    assert "judgements per lab" in command("plan", "p.toml", "--pool", "1.csv", "--truths", "2")[1]
+    words = ("--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "a.db", "--out", "a.json", "--truths", "2")
+    code, _, err = command("run", "p.toml", *words)
+    assert code == 0, err
+    assert re.search(r"Forecast from the unlabelled items: about \d+ judgements \(", err)
