@@ -1,11 +1,11 @@
 """Who is labelling what at this moment, so that no two people do one piece of work.
 
-A *desk* (`lab.sessions.labelling`) gives items to the people who label. It asks for one with `take`, which gives what the person was shown before, or an item with a place left; when
-the person has answered it says so with `release`. A reservation keeps others away for a while only (`patience`), but
-what one was shown stays theirs until the item has its label. They stand in the journal's database, through which the
-desks of several servers know of each other; `Journal.reservations` has them. Nothing here decides which label counts:
-that is the journal's to say, and reservations that are lost cost some work at most. So they are no events, and their
-commits do not wait for the disk.
+A *desk* (`lab.sessions.labelling.Desk`) gives items to the people who label. It asks for one with `take`, which gives
+what the person was shown before, or an item that has room for one more; when the person has answered it says so with
+`release`. A reservation keeps others away for a while only (`patience`), but what one was shown stays theirs until the
+item has its label. Reservations stand in the journal's database, through which the desks of several servers know of
+each other; `Journal.reservations` has them. Nothing here decides which label counts: that is the journal's to say, and
+reservations that are lost cost some work at most. So they are no events, and their commits do not wait for the disk.
 
 Between a look at the journal and `take` somebody else may have labelled the item, and be done with it. Whoever takes
 an item therefore looks again afterwards, and tries once more if it has its label: an answer is written before its
@@ -34,7 +34,7 @@ Holds = Mapping[str, Mapping[str, float]]  # item: who was shown it: when
 def choose_item(
     holds: Holds, annotator: str, most_people: Mapping[str, int], now: float, patience: float
 ) -> str | None:
-    """What they have already, or the item with fewest people among those with a place left.
+    """What they have already, or the item with fewest people among those with room for one more.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Reservations:
         self._database.close()
 
     def take(self, annotator: str, most_people: Mapping[str, int], patience: float) -> str | None:
-        """An item for this annotator, who has it from now on; None if all places are taken."""
+        """An item for this annotator, who has it from now on; None if there is no room at any."""
         with self._database.reading() as connection:  # most looks change nothing, and keep nobody waiting
             holds = _holds(connection)
             item = choose_item(holds, annotator, most_people, self._now(connection), patience)
