@@ -52,9 +52,7 @@ Show = Annotated[str | None, typer.Option("--show", help="columns of the pool sh
 AnswerFile = Annotated[
     Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
 ]
-Batches = Annotated[
-    Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
-]
+Batches = Annotated[Path | None, typer.Option("--batches", help="folder of the batches  [default: beside the journal]")]
 IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
 Envelope = Annotated[
     str | None,

@@ -62,7 +62,7 @@ def verify_command(
     ] = None,
     require: Annotated[
         Literal["pool", "journal"] | None,
-        typer.Option(help="exit code 4 where less is given than the pool, or the journal"),
+        typer.Option(help="less than the pool, or the journal, is not enough"),
     ] = None,
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="run the protocol's own loss, which is a program of somebody's")
@@ -72,9 +72,11 @@ def verify_command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong.
+    """Recompute what a certificate says: alone, with the pool, or with pool and journal.
 
     One line says how much was checked and how much could not be; -v lists both.
+
+    Exit codes: 0 nothing is wrong, 1 something is, 2 it could not be read, 4 less was given than --require asks for.
     """
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
