@@ -29,7 +29,7 @@ from replical.lab.public import PublicSample, check_features, check_ids, read_pu
 from replical.lab.schema import SCHEMA
 from replical.lab.tables import grouped_columns, read_pool
 from replical.learners.catalogue import find, standard_learner
-from replical.learners.plan import PARAMETERS
+from replical.learners.parameters import PARAMETERS
 
 # What --set takes, beside the plan and what is about a class.
 _RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "labs"))

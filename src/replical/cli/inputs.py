@@ -23,7 +23,7 @@ from replical.errors import BadTable, BadUsage
 from replical.lab.pool import LabPool
 from replical.lab.tables import ItemColumns, read_pool
 from replical.learners.catalogue import of_lists
-from replical.learners.plan import PARAMETERS, TASK, Parameter
+from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 

@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from replical.errors import BadSpec, remedy
-from replical.learners.plan import EVERYWHERE, Plan, Task
+from replical.learners.parameters import EVERYWHERE
+from replical.learners.plan import Plan, Task
 
 Maker = Callable[[Task], Plan]
 Setting = Literal["realizable", "agnostic", "either"]
