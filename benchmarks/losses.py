@@ -24,6 +24,7 @@ and group, each with the truth of its own question; and among models that tie, w
 and once as if images were draws of their own.
 
     python benchmarks/losses.py [--quick] [--out DIR] [--record]
+    python benchmarks/losses.py --forecasts # what replical plan would have told, beside what the last record says
     python benchmarks/losses.py --page      # the tables of docs/how-to, from the last record
 
 writes DIR/losses.json and .md; --record adds the figures to benchmarks/history/losses, with the commit.
@@ -65,6 +66,7 @@ from replical import (
 )
 from replical.learners.base import Course, learn
 from replical.learners.handicap.handicaps import UNIT
+from replical.worlds.forecast import forecast
 
 HISTORY = Path(__file__).parent / "history" / "losses"
 SEED, FIT, ITEMS, PUBLIC, STRINGS = "losses", 300, 2_000, 100, 20
@@ -268,18 +270,34 @@ class Run:
     excess: float
 
 
+def public_order(each: OutputSet, C: OutputTable, said: Said, string: int) -> Prior:
+    """From public items."""
+    public = PrivateRandomness.simulated(SEED, each.name, string, "public").generator()
+    rows = public.integers(len(said), size=PUBLIC)
+    pool = Pool(C, [said[row] for row in rows], PrivateRandomness.simulated("public"))
+    lost = np.zeros(len(C), dtype=np.int64)
+    for codes, outputs, answer in zip(pool.items.tolist(), pool.items.outputs, each.answers(rows, public), strict=True):
+        lost += np.array(each.loss.row(each.loss.read(answer), outputs))[codes]
+    return Prior.by_errors(C, lost)
+
+
+def foretold(each: OutputSet, came: dict[str, Any]) -> list[str]:
+    """What is forecast for a lab, and what came in the mean."""
+    C, said = OutputTable(list(each.said), loss=each.loss), list(zip(*each.said.values(), strict=True))
+    rows = np.random.default_rng(5).integers(len(said), size=ITEMS)
+    pool = Pool(C, [said[row] for row in rows], PrivateRandomness.simulated("cal"))
+    options = {**NUMBERS, "prior": public_order(each, C, said, 0), "losses": each.loss}
+    found = forecast(pool, "handicap", options, far=False)
+    low, median, high = found.labels_low, found.labels_median, found.labels_high
+    return [each.name, f"{median:,.0f}", f"{low:,.0f} to {high:,.0f}", f"{came['judgements']:.0f}"]
+
+
 def runs(each: OutputSet, string: int, items: int) -> Iterator[Run]:
     """Two labs with one string."""
     C, losses = OutputTable(list(each.said), loss=each.loss), each.losses
     mean, n = losses.mean(axis=0), len(losses)
     said = list(zip(*each.said.values(), strict=True))
-    public = PrivateRandomness.simulated(SEED, each.name, string, "public").generator()
-    rows = public.integers(n, size=PUBLIC)
-    pool = Pool(C, [said[row] for row in rows], PrivateRandomness.simulated("public"))
-    lost = np.zeros(len(C), dtype=np.int64)
-    for codes, outputs, answer in zip(pool.items.tolist(), pool.items.outputs, each.answers(rows, public), strict=True):
-        lost += np.array(each.loss.row(each.loss.read(answer), outputs))[codes]
-    made = plan("handicap", C, pool="finite", prior=Prior.by_errors(C, lost), **NUMBERS)
+    made = plan("handicap", C, pool="finite", prior=public_order(each, C, said, string), **NUMBERS)
     shared = SharedRandomness(f"{SEED}/{each.name}/{string}")
     members, c, _ = made.terms(shared)
     ideal = int(members[np.argmin(mean[members] + np.asarray(c) / UNIT)])
@@ -419,11 +437,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one string a set, 400 items, 5 labs with groups")
     parser.add_argument("--page", action="store_true", help="print the tables of the last record, run nothing")
+    parser.add_argument("--forecasts", action="store_true", help="make forecasts for the first string, run nothing")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/losses")
     given = parser.parse_args()
     if given.page:
         print("\n".join(tables(recorded())), end="")
+        return
+    if given.forecasts:
+        heads = ("set", "median forecast", "range", "what labs took in the mean")
+        rows = [foretold(make(), came) for make, came in zip(SETS, recorded()["sets"], strict=True)]
+        print(markdown(heads, rows), end="")
         return
     strings, items, labs = (1, 400, 5) if given.quick else (STRINGS, ITEMS, 200)
     found: dict[str, Any] = {"seed": SEED, **NUMBERS, "public_items": PUBLIC, "commit": commit(), "sets": []}

@@ -191,7 +191,7 @@ def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
     image = pytest.importorskip("matplotlib.image")
     window.media(color_scheme="dark" if dark else "light")
     window.until(LOADED)
-    wanted = np.array([0x1D, 0x24, 0x25] if dark else [255, 255, 255])
+    wanted = np.array([0x1C] * 3 if dark else [255, 255, 255])
     card = "return getComputedStyle(document.querySelector('figure .card')).backgroundColor"
     assert window.run(card) == "rgb({}, {}, {})".format(*wanted)
     seen = window.run("return document.querySelectorAll('figure').length")

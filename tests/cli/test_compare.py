@@ -50,8 +50,8 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert main(["compare", *words]) == 0
     shown = capsys.readouterr().out
     assert f"Identical: {made['a']['body']['hypothesis']['description']} alone is left in all 3 labs." in shown
-    assert "Proven together: it is the ideal answer, except with probability 0." in shown
-    assert "3 of 3 are certified by themselves." in shown
+    assert "Proven: it is the model with the smallest error plus public handicap, except with probability 0." in shown
+    assert "3 of 3 are certified, with a proof of their own." in shown
     assert "Each file was checked by itself: nothing is wrong." in shown
     assert main(["compare", *words[:2], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -104,9 +104,7 @@ def test_no_common_survivor_is_told(labs, capsys):
     folder, made = labs
     found = compare([made["a"], made["b"], made["other answer"]])
     assert (found.identical, found.same_protocol, found.common.count) == (False, True, 0)
-    assert found.first_difference.startswith(
-        "no hypothesis is left in all labs, so their items come from different pop"
-    )
+    assert found.first_difference.startswith("no model is left in all labs, so their items come from different pop")
     assert main(["compare", *(str(folder / f"{name}.json") for name in ("a", "b", "other answer"))]) == 1
     assert (
         "Different: nobody is left in all labs. Their items come from different populations" in capsys.readouterr().out
@@ -118,12 +116,9 @@ def test_another_answer_is_named(labs, capsys):
     found = compare([made["cal a"], made["cal b"]])
     first, other = (made[name]["body"]["hypothesis"] for name in ("cal a", "cal b"))
     assert (found.identical, found.same_protocol, found.same_index) == (False, True, False)
-    assert found.first_difference == (
-        f"certificate 2 chose {other['description']!r} (hypothesis {other['index']}), "
-        f"the first {first['description']!r} (hypothesis {first['index']})"
-    )
+    assert found.first_difference == (f"certificate 2 chose {other['description']}, the first {first['description']}")
     assert main(["compare", *(str(folder / f"{name}.json") for name in ("cal a", "cal b"))]) == 1
-    mine, theirs = (f"{each['description']} (hypothesis {each['index']})" for each in (first, other))
+    mine, theirs = (each["description"] for each in (first, other))
     assert f"Different: cal a.json chose {mine}, cal b.json chose {theirs}.\n" in capsys.readouterr().out
 
 

@@ -50,7 +50,7 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
     before = lasting(tmp_path / "a.json")
     code, _, err = command(*files.run(tmp_path / "a.db", tmp_path / "a.json"))
     assert code == 0
-    assert (f"The answer has changed: it was hypothesis {first.hypothesis}." in err) == changes
+    assert (f"The answer has changed: it was {world.protocol.recipe.name(first.hypothesis)}." in err) == changes
     assert lasting(tmp_path / "a.json") != before  # the count of corrections, at least
     body = json.loads((tmp_path / "a.json").read_text())["body"]
     assert (body["labels"]["corrected"], body["runs_in_journal"]) == (1, 1 + changes)

@@ -319,7 +319,7 @@ def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
     assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify", "paper theorem"]
     assert [code for _, code, *_ in done] == [0] * 6
     assert "2 of 2 are certified" in done[3][2]
-    stated = re.findall(r"^[A-Z][a-z ]+:", re.search(r"```\n(Answer:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
+    stated = re.findall(r"^[A-Z][a-z ]+:", re.search(r"```\n(Model:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
     assert [line.split(":")[0] + ":" for line in done[1][2].splitlines()] == stated
     assert set(shown(README)[-1][1]) < set(done[-1][2].splitlines())  # the theorem, to the digit
 

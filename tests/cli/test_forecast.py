@@ -70,7 +70,7 @@ def test_plan_forecasts_handicap(folder, capsys):
         "Chance of a proof at epsilon 0.1 (at 0.2), with so many items and labels 50 100 200 400 any 400 items" in shown
     )
     assert "two labs both certified with the same answer in at least" in shown
-    assert "which cannot show that most candidates share a mistake" in shown
+    assert "which cannot show that most models share a mistake" in shown
     assert "0.000" not in shown
 
 
@@ -240,7 +240,7 @@ def test_of_a_first_nothing_is_proven_by_items_that_nobody_can_label(folder, cap
     assert not any("proven so far" in words for words in heard)
 
 
-@pytest.mark.parametrize(("names", "words"), [(NAMES, "It errs at most"), (NAMES[::-1], "is clearly behind")])
+@pytest.mark.parametrize(("names", "words"), [(NAMES, "Error: at most"), (NAMES[::-1], "is clearly behind")])
 def test_a_run_says_what_is_proven_of_the_first_of_an_order(names, words, folder, capsys):
     """A good first is the answer; a bad one leaves, and the plain rule decides."""
     content = (folder / "p.toml").read_text()

@@ -65,7 +65,7 @@ def test_labs_choose_by_how_far_numbers_are_off(command):
     for lab in "xz":
         code, out, err = labelled(command, lab, "o.toml", "--public", "pub.csv")
         assert code == 0, err
-        assert "Answer: nearer" in out
+        assert "Model: nearer" in out
     assert command("compare", "x.json", "z.json")[0] == 0
     code, out, _ = command("verify", "x.json", "--pool", "x.csv", "--journal", "x.db", "--public", "pub.csv")
     assert (code, "Valid" in out) == (0, True)
@@ -76,6 +76,19 @@ def test_labs_choose_by_how_far_numbers_are_off(command):
     assert body["labels"]["asked"] < 400
     assert "how far a number is off, 10 or more costs 1; in steps of 1/1000" in page(read(Path("x.json")))
     assert "how far a number is off" in command("plan", "o.toml")[1]
+
+
+def test_labels_are_forecast_before_the_first(command):
+    code, out, _ = command("plan", "p.toml", "--pool", "x.csv", "--truths", "2", "--json")
+    assert code == 0
+    told = json.loads(out)
+    assert told["forecast"]["counted"] == "labels"
+    assert 0 < told["forecast"]["labels_median"] <= told["forecast"]["labels_high"] <= 400
+    assert "Expect about" in told["reading"]
+    assert "there are no forecasts" not in told["reading"]
+    assert "--pool FILE, a table of unlabelled items, forecasts" in command("plan", "p.toml")[1]
+    code, _, err = labelled(command, "x", "p.toml", "--truths", "2")
+    assert (code, "Forecast from the unlabelled items: about" in err) == (0, True)
 
 
 @pytest.mark.parametrize("change", ["less", "more", "out of order", "in the plan of labels"])

@@ -112,7 +112,7 @@ def test_items_and_groups_are_two_questions_with_two_answers(command):
         assert new(command, *GROUPED, "--set", f"group_weights={weights}")[0] == 0
         code, out, err = ran(command, "a")
         assert code == 0, err
-        assert f"Answer: {best} (" in out
+        assert f"Model: {best}, " in out
         assert "Certified" in out
         Path("a.db").unlink()
         Path("a.json").unlink()

@@ -131,7 +131,7 @@ def test_names_are_shown(certificates, command):
     assert "alone is left in all 3 labs (north, south, east). " in " ".join(out.split())
     found = compare([made["north"], made["apart"]])
     assert found.labs == ("north", "east")
-    assert found.first_difference.startswith("no hypothesis is left in all labs")
+    assert found.first_difference.startswith("no model is left in all labs")
 
 
 @pytest.fixture(scope="module")

@@ -74,8 +74,8 @@ def test_labs_choose_by_loss_and_the_certificate_says_so(command):
         code, out, err = command("run", "p.toml", "--pool", f"{lab}.csv", "--public", "pub.csv", "--labels", f"{lab}.csv:label",
                                  "--journal", f"{lab}.db", "--out", f"{lab}.json")  # fmt: skip
         assert code == 0, err
-        assert "Answer: careful" in out
-        assert "Difference to the best model (1 is the costliest error): " in out
+        assert "Model: careful" in out
+        assert "Loss (1 is the costliest error): " in out
         assert "Certified" in out
         assert "No forecast: forecasts count errors, all alike" in err
     assert command("compare", "x.json", "z.json")[0] == 0
@@ -114,7 +114,7 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
         code, out, err = command("run", f"{name}.toml", "--pool", f"{name}.csv", "--labels", f"{name}.csv:label", "--journal",
                                  f"{name}.db", "--out", f"{name}.json", "--truths", "0")  # fmt: skip
         assert code == 0, err
-        assert "Difference to the best model (1 is the costliest error): " in out
+        assert "Loss (1 is the costliest error): " in out
 
 
 def test_the_page_of_a_certificate_says_what_predictions_cost(command):
@@ -158,7 +158,7 @@ def test_what_counts_errors_refuses(command):
 def test_an_answer_is_confirmed_by_its_loss(command):
     """Who always abstains loses .05 on every item: near enough to the best at that price, far from it at a high one."""
     for price, code, word in (
-        (".05", 0, "Confirmed: silent (hypothesis 2) loses at most 0.2 more"),
+        (".05", 0, "Confirmed: silent loses at most 0.2 more"),
         (".9", 1, "Refuted: silent"),
     ):
         assert new(command, "--weights", "no=1,yes=4", "--abstain", "unsure", "--price", price, "--force")[0] == 0
@@ -184,7 +184,7 @@ def test_a_confirmation_is_verified_with_what_predictions_cost(command):
     code, out, err = command("lab", "confirm", "x.json", "--pool", "z.csv", "--labels", "z.csv:label", "--journal", "c.db", "--out",
                              "c.json", "--margin", ".2")  # fmt: skip
     assert code == 0, err
-    assert "loses at most 0.2 more than the best candidate" in out
+    assert "loses at most 0.2 more than the best model" in out
     assert "some dozens of labels if it is far from the margin" in " ".join(err.split())
     assert command("verify", "c.json", "--pool", "z.csv", "--journal", "c.db")[0] == 0
 

@@ -259,7 +259,7 @@ def test_handicap_is_the_standard_for_candidates(models, new):
     done = new(MODELS)
     assert done.code == 0, done.err
     assert done.wrote["learner"]["name"] == "handicap"
-    assert "Wrote protocol.toml: 3 hypotheses, learner handicap, the standard for candidate models." in done.out
+    assert "Wrote protocol.toml: 3 models, learner handicap, the standard for candidate models." in done.out
     assert json.loads(new(MODELS, "--json", "--force").out)["learner"] == "handicap"
     told = new(MODELS | {"--learner": "handicap"}, "--force")
     assert "learner handicap." in told.out

@@ -9,7 +9,7 @@ from replical.errors import RETIRED, BadProtocol, BadSpec, BadTable, remedy
 from replical.lab.columns import open_table
 from replical.lab.schema import check_shape
 from replical.learners.catalogue import find
-from replical.learners.plan import PARAMETERS
+from replical.learners.parameters import PARAMETERS
 from support.lab import content
 
 OLD = {

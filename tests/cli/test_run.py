@@ -129,16 +129,13 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     lab.protocol(batch=4, max_labels=8, title="Which model?")
     lab(*ALL_LABELS, "--truths", "2", "--html", "page.html", "-v")
     assert "Which model? (sha256:" in lab.err
-    assert "6 hypotheses, 150 items" in lab.err
+    assert "6 models, 150 items" in lab.err
     assert "Forecast from the unlabelled items: about" in lab.err
     assert re.search("% of labs; a rough estimate from 2 simulated worlds, replical plan says more", lab.err)
-    assert re.search(r"^\d+ labels?, about \d+ left; 6 hypotheses still in question$", lab.err, re.MULTILINE)
-    assert lab.out.startswith(f"Answer: {lab.body()['hypothesis']['description']} (hypothesis ")
-    assert "Difference to the best model: none on these labels, an estimate without a bound" in lab.out
-    assert (
-        "Not certified: the budget of 8 labels was spent before one candidate was left: the answer is one of "
-        in lab.out
-    )
+    assert re.search(r"^\d+ labels?, about \d+ left; 6 models still in question$", lab.err, re.MULTILINE)
+    assert lab.out.startswith(f"Model: {lab.body()['hypothesis']['description']}, ")
+    assert "more than the best model on these labels, an estimate without a bound" in lab.out
+    assert "Not certified: the budget of 8 labels was spent before one alone was left: it is one of " in lab.out
     assert re.search(
         r" To a proof it takes .* more labels?\b.*, among .* items?\b.*, if they are like those so far: "
         r"the budget is part of the protocol, so it takes a new one \(init --set max_labels=\d+\) and other items\. "
@@ -697,7 +694,7 @@ def test_hardly_any_items(lab, public):
     assert "none.csv holds no items: write one row an item" in public("--pool", "none.csv")
     (lab.folder / "one.csv").write_text(f"{header}\n{first}\n")
     lab("run", "p.toml", "--pool", "one.csv", "--labels", "small.csv:truth", "--journal", "one.db", "--out", "one.json")
-    assert "Not certified: the pool was used up before one candidate was left: the answer is one of 6." in lab.out
+    assert "Not certified: the pool was used up before one alone was left: it is one of 6." in lab.out
 
 
 def test_another_column_may_hold_the_ids(lab):
@@ -727,9 +724,9 @@ def test_a_run_says_what_is_proven_and_how_good_the_answer_is(lab):
     assert (body["proof"], body["answer_error"], body["verdict"]) == (part, told["answer_error"], told["verdict"])
     words = ["run", "p.toml", "--pool", "a.csv", "--journal", "lab.db", "--out", "lab.json", "--labels", "a.csv:truth"]
     lab(*words)
-    assert "Certified: this is the candidate with the smallest error plus handicap. " in lab.out
-    assert "two labs are both certified and have different answers is at most 0.4.\n" in lab.out
-    assert f" interval 0 to {at_most(part['excess_upper'], 4)}; --measure-error 100 measures the error." in lab.out
+    assert "Certified: this is proven to be the model with the smallest error plus public handicap. " in lab.out
+    assert "two labs are both certified and differ is at most 0.4.\n" in lab.out
+    assert f"Error: at most {at_most(part['excess_upper'], 4)} more than the best model, with confidence " in lab.out
     assert lab.out.count("\n") == 4
     lab(*words, "--measure-error", 30, "--html", "lab.html")
     assert re.search(
@@ -744,7 +741,7 @@ def test_a_run_says_what_is_proven_and_how_good_the_answer_is(lab):
 def test_a_run_that_proves_nothing_says_why_and_what_helps(lab):
     lab.protocol(epsilon=0.02, max_labels=20)
     lab(*ALL_LABELS)
-    assert "Not certified: the budget of 20 labels was spent before one candidate was left" in lab.out
+    assert "Not certified: the budget of 20 labels was spent before one alone was left" in lab.out
     assert "more labels" in lab.out
     lab("verify", "lab.json", "--pool", "small.csv", "--journal", "lab.db")
     told = lab.run("--labels", "small.csv:truth", "--measure-error", "10")
@@ -804,7 +801,7 @@ def test_one_hypothesis_that_is_left_is_one(lab):
     lab.protocol(learner="cal", epsilon=0.01)
     write_csv(lab.folder / "small.csv", world(seed=5, items=150, best=0.0))
     lab(*ALL_LABELS, "-v")
-    assert "\n1 hypothesis left in " in lab.out
+    assert "\n1 model left in " in lab.out
 
 
 @pytest.mark.parametrize(("most", "code"), [(400, 0), (3, 5)])

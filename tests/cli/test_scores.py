@@ -61,7 +61,7 @@ def test_a_run_on_probabilities_is_the_run_on_what_they_say(tmp_path, monkeypatc
     Path("names.txt").write_text("\n".join(f"{model}@{cut}" for model in MODELS for cut in CUTS))
     code, out, err = command("init", "--out", "p.toml", "--candidates", "models.txt", "--cuts", ".3,.5,.7", *FLAGS)
     assert code == 0, err
-    assert "9 hypotheses, learner handicap, the standard for candidate models" in out
+    assert "9 models, learner handicap, the standard for candidate models" in out
     assert command("init", "--out", "q.toml", "--candidates", "names.txt", *FLAGS)[0] == 0
     labels, results = read_labels("x-labels.parquet", "label", ("no", "yes")), []
     for name, pool in (("p", "x.parquet"), ("q", "x-said.parquet")):

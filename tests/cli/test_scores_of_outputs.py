@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_labs_choose_by_scores_in_a_column(command):
         assert code == 0, err
         labels = read(Path(f"{lab}.json"))["body"]["labels"]
         told = f"{labels['judgements']} judgements of {labels['asked']} items"
-        assert f"Answer: short (hypothesis 0), chosen with {told}." in out
+        assert f"Model: short, chosen with {told}." in out
         assert f"{told} (0 skipped" in page(read(Path(f"{lab}.json")))
     assert command("compare", "1.json", "2.json")[0] == 0
     assert command("verify", "1.json", "--pool", "1.csv", "--journal", "1.db")[0] == 0
@@ -148,7 +149,7 @@ def test_outputs_in_groups_and_on_a_table_that_is_all(command, flags, told):
     assert code == 0, err
     code, out, err = command("run", "g.toml", "--pool", "g.csv", "--labels", f"g.csv:{told[:told.index('=')]}", "--journal", "g.db",
                              "--out", "g.json", "--truths", "0")  # fmt: skip
-    assert (code, "Answer: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
+    assert (code, "Model: short" in out, "Certified" in out) == (0, True, "max_labels=20" not in flags), err
     assert "belong together" not in err  # on a table that is all that does no harm
     assert command("verify", "g.json", "--pool", "g.csv", "--journal", "g.db")[0] == 0
 
@@ -517,3 +518,13 @@ def test_init_writes_a_scale_of_scores(command):
     assert "leave out --label-values" in command(*new, "--set", "scores=1-5", "--label-values", "no,yes", "--force")[2]
     assert "leave out loss, or scores" in command(*new, "--set", "scores=1-5", "--set", "loss=exact", "--force")[2]
     assert "'1-7'" in command(*new, "--set", "scores=1-7", "--force")[2]
+
+
+def test_judgements_are_forecast_before_the_first(command):
+    code, out, _ = command("plan", "p.toml", "--pool", "1.csv", "--truths", "2", "--json")
+    assert (code, json.loads(out)["forecast"]["counted"]) == (0, "judgements")
+    assert "judgements per lab" in command("plan", "p.toml", "--pool", "1.csv", "--truths", "2")[1]
+    words = ("--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "a.db", "--out", "a.json", "--truths", "2")
+    code, _, err = command("run", "p.toml", *words)
+    assert code == 0, err
+    assert re.search(r"Forecast from the unlabelled items: about \d+ judgements \(", err)

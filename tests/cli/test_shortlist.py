@@ -55,15 +55,15 @@ def test_from_a_protocol_to_a_comparison(folder, command):
     for lab in "ab":
         out, err = run(command, lab)
         assert remark in err
-        assert f"Certified: this is the candidate {LIST} with the smallest error plus handicap." in out
-        assert re.search(rf"(It|public order,) errs at most [\d.]+ more than the best {LIST} ", out)
+        assert f"Certified: this is proven to be the model {LIST} with the smallest error plus public handicap." in out
+        assert re.search(rf"Error: at most [\d.]+ more than the best model {LIST}, with confidence", out)
         code, out, _ = command("verify", f"{lab}.json", "--pool", f"{lab}.csv", "--journal", f"{lab}.db", "--public",
             "public.csv", "--html", f"{lab}.html")  # fmt: skip
         assert code == 0, out
         assert f"more than the best {LIST}" in Path(f"{lab}.html").read_text()
         assert len(read(Path(f"{lab}.json"))["body"]["proof"]["counts"]) == 3
     code, out, _ = command("compare", "a.json", "b.json")
-    assert (code, f"more than the best {LIST}, if the labs" in out) == (0, True)
+    assert (code, f"more than the best model {LIST}, with confidence 95%, if the labs" in out) == (0, True)
 
 
 def test_an_answer_that_is_not_on_the_list_is_found_out(folder, command):

@@ -19,7 +19,8 @@ from replical.core.parallel import local
 from replical.errors import BadSpec
 from replical.learners.bills import bills
 from replical.learners.catalogue import LEARNERS, find, of_lists
-from replical.learners.plan import OPTIONS, PARAMETERS, Setting, Task
+from replical.learners.parameters import OPTIONS, PARAMETERS
+from replical.learners.plan import Setting, Task
 from replical.study.run import run_study
 from replical.study.spec import Study
 from replical.worlds.experiment import Experiment, prepare

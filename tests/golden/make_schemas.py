@@ -14,7 +14,7 @@ from replical.lab.journal import binding
 from replical.lab.signatures import ALGORITHM
 from replical.learners.catalogue import LEARNERS
 from replical.learners.handicap.confirm import CONFIRM
-from replical.learners.plan import PARAMETERS
+from replical.learners.parameters import PARAMETERS
 from replical.learners.proof import family_of
 
 HERE = Path(replical.__file__).parent / "lab" / "schemas"

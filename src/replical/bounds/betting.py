@@ -165,7 +165,7 @@ _HALVINGS = range(1, 13)  # stakes of an interval are 1/2, 1/4, .. of the larges
 
 
 def mean_interval(values: Iterable[float | Fraction], level: float = 0.05) -> tuple[float, float]:
-    """A confidence interval for the mean of independent `values` in [0, 1], valid at any time.
+    """A confidence interval for the mean of a law in [0, 1] from which `values` are independent draws, valid at any time.
 
     Whoever looks after every value and stops whenever they like misses the mean with probability `level` at most.
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass, Label
 from replical.classes.grading import Gold
 from replical.classes.losses import Losses
-from replical.core.text import is_seen
+from replical.core.text import count, is_seen
 from replical.errors import BadProtocol
 
 Columns = Mapping[str, NDArray[Any]]
@@ -68,6 +68,15 @@ class Recipe:
         return self.predicts or self.scores
 
     @property
+    def member(self) -> str:
+        """What one of the class is called."""
+        return "model" if self.models else "hypothesis"
+
+    def count(self, size: int, which: str = "") -> str:
+        """So many of the class."""
+        return count(size, f"{which}{self.member}", f"{which}{'models' if self.models else 'hypotheses'}")
+
+    @property
     def errs(self) -> str:
         """What a hypothesis does that is not the best: the verb."""
         return "errs" if self.losses is None else "loses"
@@ -80,6 +89,10 @@ class Recipe:
         if self.predicts:
             return words
         return re.sub(r"\bx(\d*)(?= (?:>=|<|\+) )", lambda match: self.columns[int(match[1] or 0)], words)
+
+    def name(self, h: int) -> str:
+        """A model by its name, which is its own; any other hypothesis by its number too."""
+        return self.describe(h) if self.models else f"{self.describe(h)} (hypothesis {h})"
 
     def items(self, columns: Columns) -> Any:
         """The items of the class, from the named columns."""

@@ -71,7 +71,7 @@ def _rare(option: str, context: Any) -> str:
     """What to say of an option that is a parameter, where --set takes it; empty otherwise."""
     if context is None or not any("--set" in each.opts for each in context.command.params):
         return ""
-    from replical.learners.plan import PARAMETERS
+    from replical.learners.parameters import PARAMETERS
 
     name = option.removeprefix("--").replace("-", "_")
     return f": give it as --set {name}=VALUE" if name in PARAMETERS else ""

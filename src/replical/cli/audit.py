@@ -17,7 +17,7 @@ from replical.core.text import about, amount, at_most, interval
 from replical.errors import BadUsage
 from replical.gpu.device import use
 from replical.learners.paper.a2 import LOOP_RUNS
-from replical.learners.plan import OPTIONS
+from replical.learners.parameters import OPTIONS
 from replical.worlds.audit import COUNTED, Audit, GroupAudit, audit_groups
 from replical.worlds.experiment import Experiment, Setup, prepare
 

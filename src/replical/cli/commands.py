@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from replical import __version__
@@ -19,16 +19,16 @@ from replical.errors import BadUsage, remedy
 # Name: where it is, and the line of the list of commands; a group is in `GROUPS`. (A module `run` would take the name of
 # `replical.cli.run`.)
 COMMANDS = {
-    "demo": ("demo:demo_command", "Watch three labs choose the identical model, and prove it."),
+    "demo": ("demo:demo_command", "Three labs choose a model in three ways: who agrees, with proof?"),
     "init": ("init:init_command", "Write a protocol, from your table or from flags."),
     "plan": ("plan:plan_command", "What does a protocol cost in labels, and how often will labs agree?"),
     "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
-    "label": ("page:label_command", "Serve the labelling page for a run driven elsewhere."),
+    "label": ("page:label_command", "Serve a page on which people label, for a run with --ask journal."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
     "verify": ("verify:verify_command", "Check a certificate: by itself, with its pool, with its journal."),
     "board": ("board:board_command", "A leaderboard of a labelled table: who is proven to be first?"),
-    "journal": ("", "What a lab's journal holds, and corrections to it."),
-    "lab": ("", "Confirm a published answer; sign; release one private answer."),
+    "journal": ("", "The file that keeps every label: show, copy, correct it."),
+    "lab": ("", "Between labs: confirm, sign, count shared items, vote in private."),
     "paper": ("", "The paper: theorems, RepliCAL, ReplicA2, audits, studies."),
     "data": ("", "Tables: order models, import logs, apply a rule."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
@@ -68,6 +68,36 @@ _READERS = {
 INSTALL, SHOW = "--install-completion", "--show-completion"
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 BY_NAME = "_REPLICAL_COMPLETE=source_bash replical"  # or source_zsh, source_fish
+
+
+# Parts of a long --help: the parameter with which each begins.
+PARTS = {
+    "init": {
+        "pool": "Your models and items", "epsilon": "The promise", "lab": "Several labs",
+        "candidates": "In place of a table", "weights": "What errors cost", "prefer": "Handicaps", "given": "Rare",
+    },
+    "run": {
+        "pool": "Needed", "labels": "Who labels (--labels or --ask)", "until_budget": "More than an answer",
+        "lab_name": "Several labs", "truths": "Rare",
+    },
+}  # fmt: skip
+
+
+class Command(TyperCommand):
+    """Lists its options in parts."""
+
+    parts: Mapping[str, str] = {}
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The arguments, and the options under the headings of their parts."""
+        heading, rows = "Options", dict[str, list[tuple[str, str]]]()
+        for each in self.get_params(ctx):
+            heading = self.parts.get(str(each.name), heading)
+            if (row := each.get_help_record(ctx)) is not None:
+                rows.setdefault("Arguments" if each.param_type_name == "argument" else heading, []).append(row)
+        for part, listed in rows.items():
+            with formatter.section(part):
+                formatter.write_dl(listed)
 
 
 class Commands(TyperGroup):
@@ -134,7 +164,8 @@ def load(*path: str) -> Any:
     where, _ = (COMMANDS if len(path) == 1 else GROUPS[path[0]])[path[-1]]
     module, attribute = where.split(":")
     found = getattr(import_module(f"replical.cli.{module}"), attribute)
-    command = get_command(found) if isinstance(found, typer.Typer) else _single(path[-1], found)
+    command: Any = get_command(found) if isinstance(found, typer.Typer) else _single(path[-1], found)
+    command.parts = PARTS.get(" ".join(path), {})
     if " ".join(path) in _READERS:
         command.params += [option for option in _single("trusting", _trust_option).params if option.name == "_"]
     return command
@@ -143,7 +174,7 @@ def load(*path: str) -> Any:
 def _single(name: str, function: Any) -> Any:
     """A command that is no part of a group."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name)(function)
+    alone.command(name, cls=Command)(function)
     return get_command(alone)
 
 

@@ -137,11 +137,9 @@ def _announce(session: Session, protocol: Confirming) -> None:
     if not session.fresh:
         return
     plan, h = protocol.plan, protocol.hypothesis
-    name, margin, verb = protocol.recipe.describe(h), plan.margin, "err" if plan.losses is None else "lose"
-    question = f"does {name} (hypothesis {h}) {verb} at most {float(margin):g} more than the best of"
-    among = (
-        f"{count(plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, level {float(plan.level):g}"
-    )
+    name, margin, verb = protocol.recipe.name(h), plan.margin, "err" if plan.losses is None else "lose"
+    question = f"does {name} {verb} at most {float(margin):g} more than the best of"
+    among = f"{protocol.recipe.count(plan.n)}? {count(len(session.lab), 'item')}, level {float(plan.level):g}"
     notes.say(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {question} {among}.")
     for sentence in loss_words(protocol):
         notes.say(sentence)

@@ -27,7 +27,7 @@ COMMANDS = (
     f"{_RUN.format('a')} --journal a.db --out a.json",
     f"{_RUN.format('b')} --journal b.db --out b.json",
     "replical compare a.json b.json",
-    "replical verify a.json --pool a.csv --journal a.db",
+    "replical verify a.json --pool a.csv --journal a.db --public public.csv",
 )
 _WHAT = (
     "a protocol, which all labs get before the first label",

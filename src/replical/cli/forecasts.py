@@ -25,7 +25,7 @@ _TIMES, _LABELS = (1, 2, 4), (50, 100, 200, 400, None)  # of a lab's items, and 
 FIRST = 16  # labels before the first estimate; then always twice as many
 # What no forecast can know, by its method.
 CAVEATS = {
-    "votes": "made from the candidates' votes alone, which cannot show that most candidates share a mistake",
+    "votes": "made from the models' votes alone, which cannot show that most models share a mistake",
     "resampled": "if one of the hypotheses is the truth; real labels often take two to three times as many",
 }
 # Why there is none: the pool is too small to tell anything, or for the learner.
@@ -137,7 +137,7 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
         remarks += [f"Warning: {each}." for each in family.warnings(protocol, items)]
     said = " ".join(remarks)
     if not as_json:
-        prose.say(f"{plan.learner}, {family.class_words(protocol.recipe.C)}: {said}")
+        prose.say(f"{plan.learner}, {family.class_words(protocol.recipe)}: {said}")
         return
     bill = Bill(
         learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=cost.labels, kind=cost.kind,
@@ -174,8 +174,8 @@ def rough_words(forecast: Prediction) -> str:
     """What a lab may expect, where few worlds were looked at."""
     proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)}"
     return (
-        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}{proof}; a rough estimate from "
-        f"{worlds(forecast.draws)}, replical plan says more."
+        f"Forecast from the unlabelled items: about {_labels(forecast, f' {forecast.counted}')}{proof}; a rough "
+        f"estimate from {worlds(forecast.draws)}, replical plan says more."
     )
 
 
@@ -193,7 +193,7 @@ def _pair_words(forecast: Prediction) -> str:
 
 
 def _labels(forecast: Prediction, what: str = "") -> str:
-    """How many labels, and between which numbers."""
+    """How many labels or judgements, and between which numbers."""
     return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
 
@@ -213,8 +213,8 @@ def forecast_reading(forecast: Prediction, rho: float) -> str:
     """The same in sentences."""
     proof = "" if forecast.certified_fraction is None else f", {_proof(forecast)} at rho = {rho:g}"
     return (
-        f"Expect about {_labels(forecast, ' labels per lab')}{proof}, and {_pair_words(forecast)}: an estimate from "
-        f"{forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}."
+        f"Expect about {_labels(forecast, f' {forecast.counted} per lab')}{proof}, and {_pair_words(forecast)}: an estimate "
+        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}."
     )
 
 
@@ -234,7 +234,7 @@ def show_forecast(forecast: Prediction) -> None:
     """What the labs may expect: labels, and how likely a proof is."""
     prose.print("Forecast from the unlabelled items", style="italic")
     prose.say(f"  {'items per lab':<14} {forecast.items:,}")
-    prose.say(f"  {'labels per lab':<14} {_labels(forecast)}")
+    prose.say(f"  {f'{forecast.counted} per lab':<14} {_labels(forecast)}")
     if forecast.labs is not None:
         _show_chances(forecast)
 
@@ -244,7 +244,8 @@ def _show_chances(forecast: Prediction) -> None:
     epsilon = forecast.epsilon
     found = {(each["epsilon"], each["items"], each["labels"]): each["chance"] for each in chances(forecast)}
     wider = "" if forecast.wider is None else f" (at {2 * epsilon:g})"
-    prose.print(f"Chance of a proof at epsilon {epsilon:g}{wider}, with so many items and labels", style="italic")
+    limits = f"with so many items and {forecast.counted}"
+    prose.print(f"Chance of a proof at epsilon {epsilon:g}{wider}, {limits}", style="italic")
     rows = [["", *("any" if labels is None else f"{labels}" for labels in _LABELS)]]
     for items in (times * forecast.items for times in _TIMES):
         cells = []
@@ -269,6 +270,7 @@ def forecast_payload(forecast: Prediction) -> dict[str, Any]:
         "chances": chances(forecast),
         "differ": forecast.disagreement_mean,
         "method": forecast.method,
+        "counted": forecast.counted,
     }
 
 

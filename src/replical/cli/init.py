@@ -29,7 +29,7 @@ from replical.lab.public import PublicSample, check_features, check_ids, read_pu
 from replical.lab.schema import SCHEMA
 from replical.lab.tables import grouped_columns, read_pool
 from replical.learners.catalogue import find, standard_learner
-from replical.learners.plan import PARAMETERS
+from replical.learners.parameters import PARAMETERS
 
 # What --set takes, beside the plan and what is about a class.
 _RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "labs"))
@@ -41,17 +41,47 @@ def init_command(
     pool: Annotated[
         Path | None, typer.Option(help="your table: an id and what every model says, one row per item")
     ] = None,
-    out: Annotated[Path, typer.Option(help="the protocol to write")] = Path("protocol.toml"),
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    public: Annotated[
+        str | None,
+        typer.Option(
+            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; FILE: without labels, of "
+            "which a hundred are asked at a terminal, or what --prefer ORDER.json was made from"
+        ),
+    ] = None,
     label_column: Annotated[
-        str | None, typer.Option(help="column with the right answers, if the table has one (one named label is found)")
+        str | None,
+        typer.Option(help="column with the right answers, if the table has one  [default: found by its name]"),
     ] = None,
     leave_out: flags.LeaveOut = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    out: Annotated[Path, typer.Option(help="the protocol to write")] = Path("protocol.toml"),
+    epsilon: Annotated[
+        float | None,
+        flags.parameter("epsilon", "how much more often than the best the chosen may err  [default: 0.05]"),
+    ] = None,
+    delta: Annotated[float | None, flags.parameter("delta", "how often that may be missed  [default: 0.05]")] = None,
+    rho: Annotated[float | None, flags.parameter("rho", "how often two labs may differ  [default: 0.1]")] = None,
+    labs: Annotated[int | None, flags.parameter("labs", "how many labs are to agree  [default: 2]")] = None,
+    seed: Annotated[str | None, typer.Option(help="the published random text  [default: drawn now]")] = None,
+    lab: Annotated[
+        list[str] | None,
+        typer.Option(help="a lab that takes part, NAME, or NAME=FILE with its public key; once for each, in an order"),
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="every lab registers its run before its first label")
+    ] = False,
+    beacon: Annotated[
+        str | None,
+        typer.Option(
+            help="which public value, not known when labs register, takes part in their private seeds; in words"
+        ),
+    ] = None,
+    candidates: flags.Candidates = None,
+    values: flags.LabelValues = None,
     class_spec: Annotated[
         str | None,
         typer.Option("--class", help=f"rules in place of models: {flags.CLASSES}; or linear:D, without a list"),
     ] = None,
-    candidates: flags.Candidates = None,
     features: Annotated[
         str | None,
         typer.Option(help="columns of a --class, e.g. age,dose, or a .txt or .csv with them (CSV: feature, low, high)"),
@@ -63,17 +93,9 @@ def init_command(
             "with public values, to cut at quantiles"
         ),
     ] = None,
-    values: flags.LabelValues = None,
     weights: flags.Weights = None,
     abstain: flags.Abstain = None,
     price: flags.Price = None,
-    public: Annotated[
-        str | None,
-        typer.Option(
-            help="FILE:COLUMN: labelled items that belong to no lab, to put good models first; FILE: without labels, of "
-            "which a hundred are asked at a terminal, or what --prefer ORDER.json was made from"
-        ),
-    ] = None,
     prefer: flags.Prefer = None,
     handicap: Annotated[
         str | None,
@@ -89,27 +111,7 @@ def init_command(
             autocompletion=lambda: ["handicap", "lattice"],
         ),
     ] = None,
-    epsilon: Annotated[
-        float | None, flags.parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
-    ] = None,
-    delta: Annotated[float | None, flags.parameter("delta", "how often that may be missed (0.05)")] = None,
-    rho: Annotated[float | None, flags.parameter("rho", "how often two labs may differ (0.1)")] = None,
-    labs: Annotated[int | None, flags.parameter("labs")] = None,
-    seed: Annotated[str | None, typer.Option(help="the published random text (default: drawn now)")] = None,
     given: flags.Set = None,
-    lab: Annotated[
-        list[str] | None,
-        typer.Option(help="a lab that takes part, NAME, or NAME=FILE with its public key; once for each, in an order"),
-    ] = None,
-    register: Annotated[
-        bool, typer.Option("--register", help="every lab registers its run before its first label")
-    ] = False,
-    beacon: Annotated[
-        str | None,
-        typer.Option(
-            help="which public value, not known when labs register, takes part in their private seeds; in words"
-        ),
-    ] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing protocol")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="ask nothing: take what is proposed")] = False,
@@ -425,7 +427,7 @@ def _next_steps(start: _Start, out: Path, id_column: str, public: Path | None) -
     files = ["--journal", pool.with_suffix(".db").name, "--out", certificate]
     for words in (
         ["run", out, "--pool", pool, *ids, *apart, *labels, *files],
-        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1]],
+        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1], *apart],
         ["compare", certificate, "OTHER-LAB.json"],
     ):
         yield _command_line(*words)

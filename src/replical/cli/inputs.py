@@ -23,7 +23,7 @@ from replical.errors import BadTable, BadUsage
 from replical.lab.pool import LabPool
 from replical.lab.tables import ItemColumns, read_pool
 from replical.learners.catalogue import of_lists
-from replical.learners.plan import PARAMETERS, TASK, Parameter
+from replical.learners.parameters import PARAMETERS, TASK, Parameter
 from replical.pools.pool import Pool
 
 
@@ -58,12 +58,12 @@ Prefer = Annotated[
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a rare parameter; once for each")]
 Candidates = Annotated[
-    str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
+    str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models  [default: read from the table]")
 ]
 LeaveOut = Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")]
 LabelValues = Annotated[
     str | None,
-    typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
+    typer.Option("--label-values", help="the labels in their public order  [default: read from the table]"),
 ]
 Weights = Annotated[str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for handicap")]
 Abstain = Annotated[str | None, typer.Option(help="what a candidate says that abstains; for handicap")]

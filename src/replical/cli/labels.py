@@ -52,9 +52,7 @@ Show = Annotated[str | None, typer.Option("--show", help="columns of the pool sh
 AnswerFile = Annotated[
     Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
 ]
-Batches = Annotated[
-    Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
-]
+Batches = Annotated[Path | None, typer.Option("--batches", help="folder of the batches  [default: beside the journal]")]
 IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
 Envelope = Annotated[
     str | None,
@@ -165,11 +163,12 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         return
     labels, still = count(session.ledger.label_count, "label"), session.course.latest.survivors
     if still == 1 and session.error_labels:
-        notes.say(f"{labels}, measuring the error of the answer")
+        notes.say(f"{labels}, measuring its error")
         return
     left = "" if outlook is None else outlook.left()
     told = f"{labels}{f', {left}' if left else ''}"
-    notes.say(f"{told}{family_of(session.protocol.record).left_words(still)}")
+    protocol = session.protocol
+    notes.say(f"{told}{family_of(protocol.record).left_words(still, protocol.recipe)}")
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:

@@ -103,7 +103,7 @@ def label_command(
         typer.Option(metavar="NAME", help="print a personal link to the page at this host and port, and end"),
     ] = None,
 ) -> None:
-    """Serve the labelling page for a run that is driven elsewhere."""
+    """Serve a page on which people label, for a run that was started with ``--ask journal``."""
     options = PageOptions.of(page or ())
     if invite is not None:
         _invite(journal, invite, options.host, options.port)

@@ -11,7 +11,7 @@ import typer
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.classes.grading import Scores
+from replical.classes.grading import Scores, loss_of
 from replical.cli import forecasts
 from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, pool_of, whole
 from replical.cli.output import answer, progress, prose
@@ -125,7 +125,7 @@ def _answer(
 
 def _say_protocol(protocol: Protocol, file: Path) -> None:
     """What a protocol file holds, written by hand or not, and what to publish."""
-    first = f"{file}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {protocol.plan.learner}."
+    first = f"{file}: {family_of(protocol.record).class_words(protocol.recipe)}, learner {protocol.plan.learner}."
     family = family_of(protocol.record)
     remarks = family.remarks(protocol) if family.cost(protocol) is None else ()  # else they stand beside the cost
     for line in (first, *cut_words(protocol.content["class"]), *loss_words(protocol), *remarks):
@@ -233,7 +233,8 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
 def _loss_remarks(question: Question) -> Iterator[str]:
     """What bills are worth where errors are not all alike."""
     if question.weighs:
-        yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only handicap runs it."
+        none = "" if loss_of(question.C) is not None else " there are no forecasts,"
+        yield f"It counts losses: bills suppose that errors are all alike,{none} and only handicap runs it."
 
 
 @dataclass(frozen=True)
@@ -293,7 +294,8 @@ class _Report:
             told = self.suggestions if self.best is not None else self.bills
             return first + forecasts.bill_reading(question.setting, told, self.best, self.best_any)
         own, better = self.suggestions[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
-        more = better if question.pool is None and not question.weighs else ""
+        foretold = not question.weighs or loss_of(question.C) is not None
+        more = better if question.pool is None and foretold else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
         scored = isinstance(question.protocol.answers, Scores)  # several outputs of every item

@@ -68,7 +68,7 @@ def say_written(
     chosen, section = protocol.plan.learner, protocol.content["class"]
     what = "candidate models" if "candidates" in section else "rules on features"
     usual = f", the standard for {what}" if standard_taken else ""
-    prose.say(f"Wrote {out}: {family_of(protocol.record).class_words(protocol.recipe.C)}, learner {chosen}{usual}.")
+    prose.say(f"Wrote {out}: {family_of(protocol.record).class_words(protocol.recipe)}, learner {chosen}{usual}.")
     for remark in _remarks(protocol, sample, needed, named):
         prose.say(remark)
     prose.say(f"Fingerprint {protocol.fingerprint}")

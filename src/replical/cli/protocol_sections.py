@@ -29,7 +29,7 @@ from replical.lab.schema import quantile_section
 from replical.lab.signatures import read_public as read_key
 from replical.lattice.linear import step_for
 from replical.learners.catalogue import LEARNERS, find
-from replical.learners.plan import Parameter
+from replical.learners.parameters import Parameter
 from replical.pools.groups import WEIGHTS
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one

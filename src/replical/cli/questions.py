@@ -15,7 +15,7 @@ from replical.cli.output import prose
 from replical.errors import ReplicalError
 from replical.lab.columns import names_of
 from replical.lab.model_columns import TRUTH, ModelColumns
-from replical.learners.plan import PARAMETERS
+from replical.learners.parameters import PARAMETERS
 
 EPSILON = 0.05  # the usual tolerance
 MANY = 20  # models from which on a shortlist is offered

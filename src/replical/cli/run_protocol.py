@@ -58,11 +58,7 @@ def run_command(
     pool: sources.PoolFile,
     journal: sources.JournalFile,
     out: Annotated[Path | None, typer.Option(help="the certificate to write, or the vote")] = None,
-    lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the certificate carries it")] = None,
-    register: RegisterFile = None,
-    go: Go = False,
-    beacon: BeaconValue = None,
-    key: KeyFile = None,
+    public: sources.Public = None,
     labels: sources.LabelColumn = None,
     ask: sources.Ask = None,
     show: sources.Show = None,
@@ -70,14 +66,6 @@ def run_command(
     batches: sources.Batches = None,
     id_column: sources.IdColumn = "id",
     annotator: sources.Annotator = None,
-    vote: Annotated[
-        Literal["answer", "left"] | None,
-        typer.Option(
-            help="write a vote for a private release, for the answer or for all that are left, and no certificate"
-        ),
-    ] = None,
-    html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    envelope: sources.Envelope = None,
     page_words: PageWords = None,
     until_budget: Annotated[
         int | None,
@@ -86,21 +74,35 @@ def run_command(
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
-    public: sources.Public = None,
+    require_proof: Annotated[
+        bool, typer.Option("--require-proof", help="a run that ends without a proof has failed")
+    ] = False,
+    html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    envelope: sources.Envelope = None,
+    key: KeyFile = None,
+    lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the certificate carries it")] = None,
+    register: RegisterFile = None,
+    go: Go = False,
+    beacon: BeaconValue = None,
+    vote: Annotated[
+        Literal["answer", "left"] | None,
+        typer.Option(
+            help="write a vote for a private release, for the answer or for all that are left, and no certificate"
+        ),
+    ] = None,
     truths: Annotated[
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
     ] = 12,
     device: Device = None,
-    require_proof: Annotated[
-        bool, typer.Option("--require-proof", help="exit code 5 if the run ends without a proof")
-    ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Say what to expect, ask for labels one batch after the other, and write a certificate.
 
-    It ends with four lines: the answer, how often it errs, what is proven (or why not, and what would help), the files. A
-    run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
+    It ends with four lines: what was chosen, how often it errs, what is proven (or why not, and what would help), the
+    files. A run that was interrupted goes on where its journal ends.
+
+    Exit codes: 0 it has ended, 2 bad input, 3 labels are pending, 5 no proof and --require-proof.
     """
     if device is not None:
         use(device)
@@ -150,8 +152,9 @@ def run_command(
             return _write_vote(session, out, approve=vote == "left", as_json=as_json)
         written = _write_files(session, done.certificate, out, html)
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
-        if labelling.before and labelling.before[0] != session.result.hypothesis:
-            notes.say(f"The answer has changed: it was hypothesis {labelling.before[0]}.")
+        before = labelling.before[0] if labelling.before else None
+        if isinstance(before, int) and before != session.result.hypothesis:
+            notes.say(f"The answer has changed: it was {_name(before, protocol)}.")
     return UNPROVEN if require_proof and not done.certificate["body"]["certified"] else 0
 
 
@@ -214,7 +217,7 @@ def _announce(session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
     protocol, lab = session.protocol, session.lab
     plan, family = protocol.plan, family_of(protocol.record)
-    about = f"{plan.learner}, {family.class_words(protocol.recipe.C)}, {count(len(lab), 'item')}"
+    about = f"{plan.learner}, {family.class_words(protocol.recipe)}, {count(len(lab), 'item')}"
     notes.say(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {about}")
     if session.ledger.registration is None and (verbose or protocol.registers):
         notes.say(
@@ -357,8 +360,12 @@ def _answer_sentence(session: Session) -> str:
     if result.hypothesis is None:
         return f"Answer: none, no hypothesis was found often enough (no heavy hitter); {labels}."
     protocol = session.protocol
-    chosen = family_of(protocol.record).answer_words(result.hypothesis, protocol.recipe)
-    return f"Answer: {chosen}, chosen with {labels}."
+    what = "Model" if protocol.recipe.models else "Answer"
+    return f"{what}: {_name(result.hypothesis, protocol)}, chosen with {labels}."
+
+
+def _name(h: int, protocol: Protocol) -> str:
+    return family_of(protocol.record).answer_words(h, protocol.recipe)
 
 
 def _files_sentence(written: Mapping[str, Path | str | None], *, certified: bool) -> str:

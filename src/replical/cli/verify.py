@@ -15,7 +15,7 @@ from replical.classes.grading import loss_of
 from replical.cli.inputs import never_over, pool_of, whole
 from replical.cli.output import answer, notes, prose
 from replical.core.files import write_whole
-from replical.core.text import at_most, count, listing, plural, two_of
+from replical.core.text import at_most, confidence, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate import opening as openings
 from replical.lab.certificate.checks import Check, Verification, protocol_of
@@ -62,7 +62,7 @@ def verify_command(
     ] = None,
     require: Annotated[
         Literal["pool", "journal"] | None,
-        typer.Option(help="exit code 4 where less is given than the pool, or the journal"),
+        typer.Option(help="less than the pool, or the journal, is not enough"),
     ] = None,
     allow_code: Annotated[
         bool, typer.Option("--allow-code", help="run the protocol's own loss, which is a program of somebody's")
@@ -72,9 +72,11 @@ def verify_command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong.
+    """Recompute what a certificate says: alone, with the pool, or with pool and journal.
 
     One line says how much was checked and how much could not be; -v lists both.
+
+    Exit codes: 0 nothing is wrong, 1 something is, 2 it could not be read, 4 less was given than --require asks for.
     """
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
@@ -148,12 +150,17 @@ def _say_verdict(
         prose.say(f"{each.item}: {'skipped' if each.label is None else each.label}")
     for check in verdict.checks if verbose else verdict.failed:
         prose.say(_MARKS[check.status] + _check_words(check))
-    checked, unchecked = len(verdict.checked), len(verdict.unchecked)
-    listed = "" if verbose else " (-v lists them)"  # what is wrong is always listed
+    checked, needs = len(verdict.checked), [each.needs for each in verdict.unchecked]
     if verdict.valid:
         claimed = "; what its labels prove is claimed" if verdict.claimed else ""
         shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show{claimed}"
-        prose.say(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.")
+        more = ", ".join(f"--{each}" for each in sorted({*needs} - {""}))
+        more = f"; {len(needs) - needs.count('')} more with {more}" if more else ""
+        listed = "" if verbose else " (-v lists them)"  # what is wrong is always listed
+        prose.say(
+            f"{shown}: {count(checked, 'thing')} checked{more}; {needs.count('')} that no file can show, such as whether "
+            f"the labels are right{listed}."
+        )
         if not enough:
             prose.say(f"Not enough: --require {require} asks for more than {_EVIDENCE[verdict.level]}.")
     elif not verdict.failed:
@@ -254,7 +261,7 @@ def compare_command(
             prose.say("No item is in two of the pools, by its id.")
         prose.say(
             f"Each file was checked {'with its pool' if pools else 'by itself'}: nothing is wrong. That its labels lead to "
-            "this answer is claimed; pool and journal show it: replical verify CERT --pool FILE --journal FILE."
+            "this end is claimed; pool and journal show it: replical verify CERT --pool FILE --journal FILE."
         )
         if comparison.warning and not comparison.same_items:
             notes.say(f"Warning: {comparison.warning}")
@@ -350,17 +357,26 @@ def _say_common(common: Common, certificates: list[dict[str, Any]]) -> None:
 def _say_together(common: Common, certificates: list[dict[str, Any]]) -> None:
     """What the labs have proven together, and by themselves."""
     certified, labs = sum(body["certified"] for body in certificates), len(certificates)
-    own = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified by {plural(certified, 'itself', 'themselves')}"
+    protocol = Protocol.of(certificates[0]["protocol"])
+    recipe, among = protocol.recipe, protocol.plan.among
+    own = plural(certified, "is certified, with a proof of its own", "are certified, with a proof of their own")
+    own = f"{certified} of {labs} {own}"
     if common.count:
-        whose = "it is" if common.count == 1 else "one of them is"
-        own = f"Proven together: {whose} the ideal answer, except with probability {at_most(common.level)}; {own}"
-    prose.say(f"{own}.")
-    if common.tolerance is not None and common.tolerance < 1:
-        protocol = Protocol.of(certificates[0]["protocol"])
-        errs, among = protocol.recipe.errs, protocol.plan.among
+        whose = "it is the" if common.count == 1 else "one of them is the"
         prose.say(
-            f"By the counts of all labs {common.favourite}, the first of the public order, {errs} at "
-            f"most {at_most(common.tolerance, 4)} more than the best{among}, if the labs drew their items independently."
+            f"Proven: {whose} {recipe.member}{among} with the smallest error plus public handicap, except with probability "
+            f"{at_most(common.level)}; {own}."
+        )
+    else:
+        prose.say(f"{own}.")
+    if common.tolerance is not None and common.tolerance < 1:
+        who, level = common.favourite, confidence(protocol.plan["beta"])
+        first = (
+            "it" if common.answer is not None and common.names[0] == who else f"{who}, the first of the public order,"
+        )
+        prose.say(
+            f"With the labels of all labs together {first} {recipe.errs} at most {at_most(common.tolerance, 4)} more than "
+            f"the best {recipe.member}{among}, with confidence {level}, if the labs drew their items independently."
         )
 
 
@@ -372,7 +388,7 @@ def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | N
         if chosen is None or "cell" in body.get("proof", {}):
             return None
         verb = "confirms" if confirms(body) else "chose"
-        what = f"{verb} {chosen['description']} (hypothesis {chosen['index']})"
+        what = f"{verb} {protocol_of(body).recipe.name(chosen['index'])}"
         said.setdefault(what, []).append(file)
     return ", ".join(f"{' and '.join(names)} {what}" for what, names in said.items())
 

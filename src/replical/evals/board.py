@@ -39,7 +39,7 @@ DRAWS = 200  # from the table, with replacement
 _PARTS = 100  # of the items; the favourite is chosen between them
 _AT_ONCE = 4096  # items multiplied at a time
 _HALVINGS = 30  # of [0, 1]: to 10⁻⁹
-_ROOM = 1e-6  # by which bounds are moved outwards, for sums in floating point
+_ROOM = 1e-6  # by which bounds are moved outwards, and wealth in logarithms has to be larger, for floating point
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -278,7 +278,7 @@ def _behind(table: Floats, order: NDArray[np.int64], c: Floats, level: float) ->
     wide = [(-log(1 - 2 * stake) - 2 * stake) / 4 for stake in STAKES]  # ψ where z may be as small as -2
 
     def holds(y: Floats) -> Mask:
-        return _wealth(sums - items * y, squares - 2 * y * sums + items * y * y, wide) >= log(1 / level)
+        return _wealth(sums - items * y, squares - 2 * y * sums + items * y * y, wide) >= log(1 / level) + _ROOM
 
     largest = _bisect(holds, np.zeros(len(c)), np.ones(len(c)))
     return np.where(holds(np.zeros(len(c))), np.maximum(largest - _ROOM, 0.0), -1.0)
@@ -304,7 +304,7 @@ def _farthest(h: int, sums: Floats, squares: Floats, items: int, level: float) -
     Z, ZZ = sums[h] - sums, np.maximum(squares[h, h] + np.diag(squares) - 2 * squares[h], 0.0)
 
     def short(x: Floats) -> Mask:
-        return _wealth(items * x - Z, items * x * x - 2 * x * Z + ZZ, _NARROW) < log(1 / level)
+        return _wealth(items * x - Z, items * x * x - 2 * x * Z + ZZ, _NARROW) < log(1 / level) + _ROOM
 
     bounds = _bisect(short, np.zeros(len(sums)), np.ones(len(sums)), up=True)
     return min(1.0, float(np.delete(bounds, h).max()) + _ROOM)
@@ -322,7 +322,7 @@ def _bisect(holds: Callable[[Floats], Mask], low: Floats, high: Floats, *, up: b
 def _better(sums: Floats, squares: Floats, level: float) -> Mask:
     Z = sums[:, None] - sums[None, :]
     ZZ = np.maximum(np.diag(squares)[:, None] + np.diag(squares)[None, :] - 2 * squares, 0.0)
-    return _wealth(-Z, ZZ, _NARROW) >= log(1 / level)
+    return _wealth(-Z, ZZ, _NARROW) >= log(1 / level) + _ROOM
 
 
 def _survivors(low: Floats, scores: Floats) -> NDArray[np.int64]:
@@ -337,8 +337,8 @@ def _sums(table: Floats) -> tuple[Floats, Floats]:
     models = table.shape[1]
     sums, squares = np.zeros(models), np.zeros((models, models))
     for start in range(0, len(table), _AT_ONCE):
-        some = table[start : start + _AT_ONCE]
-        sums += some.sum(axis=0, dtype=np.float64)
+        some = table[start : start + _AT_ONCE].astype(np.float64)
+        sums += some.sum(axis=0)
         squares += some.T @ some
     return sums, squares
 

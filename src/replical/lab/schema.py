@@ -41,7 +41,7 @@ from replical.lab.signatures import is_public_key
 from replical.lab.tables import read_features
 from replical.learners.catalogue import takes_handicaps
 from replical.learners.handicap.handicaps import Handicaps
-from replical.learners.plan import PARAMETERS
+from replical.learners.parameters import PARAMETERS
 
 SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")

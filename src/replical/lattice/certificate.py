@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Meta, Struct, to_builtins
 from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass, Items, size_of
+from replical.classes.base import Items, size_of
 from replical.classes.recipe import Recipe
 from replical.core.text import about, at_most, confidence, count, plural, two_of
 from replical.lab.certificate.checks import check_hypothesis, index_of
@@ -144,16 +144,16 @@ class LatticeFamily(Family):
         else:
             yield f"{cell}; directions that contradict no label lie in {count(cells_of(found.axes), 'cell')}."
 
-    def class_words(self, C: HypothesisClass) -> str:
+    def class_words(self, recipe: Recipe) -> str:
         """How many cells a lattice has."""
-        size = size_of(C)
+        size = size_of(recipe.C)
         return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"
 
     def answer_words(self, h: int, recipe: Recipe) -> str:
         """A half-space; the number of its cell says nothing to anybody."""
         return recipe.describe(h)
 
-    def left_words(self, survivors: int) -> str:
+    def left_words(self, survivors: int, recipe: Recipe) -> str:
         """Cells that are left are not counted after every label."""
         return ""
 

@@ -13,7 +13,8 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import check_between, clopper_pearson, fraction
 from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.lattice.linear import Linear
-from replical.learners.plan import PARAMETERS, Choice, Number, Plan, Task
+from replical.learners.parameters import PARAMETERS
+from replical.learners.plan import Choice, Number, Plan, Task
 from replical.pools.pool import AnyPool
 
 WRONG = 0.1  # share of wrong labels that a fit supposes where nobody says

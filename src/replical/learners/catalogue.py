@@ -13,7 +13,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 from replical.errors import BadSpec, remedy
-from replical.learners.plan import EVERYWHERE, Plan, Task
+from replical.learners.parameters import EVERYWHERE
+from replical.learners.plan import Plan, Task
 
 Maker = Callable[[Task], Plan]
 Setting = Literal["realizable", "agnostic", "either"]
@@ -182,7 +183,7 @@ _CAL = Record(
     replicable=False,
     active=True,
     paper=None,
-    tight="replical.learners.paper.cal:cal",
+    tight="replical.learners.paper.cal:streaming",
     bounds=Bounds(paper=("cal", None)),
     colour="#2A8FCB",
     marker="o",
@@ -193,8 +194,8 @@ _CAL_ROUNDS = Record(
     setting="realizable",
     replicable=False,
     active=True,
-    paper="replical.learners.paper.cal:cal_rounds",
-    tight="replical.learners.paper.cal:cal_rounds_tight",
+    paper="replical.learners.paper.cal:paper",
+    tight="replical.learners.paper.cal:tight",
     needs=frozenset({"theta"}),
     options=frozenset({"k_loop"}),
     bounds=Bounds(paper=("cal", None)),

@@ -19,7 +19,8 @@ from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find, load, owner
 from replical.learners.handicap.handicaps import UNIT, Handicaps
 from replical.learners.handicap.plan import HandicapPlan
-from replical.learners.plan import OPTIONS, PARAMETERS, Condition, Plan, Task
+from replical.learners.parameters import OPTIONS, PARAMETERS
+from replical.learners.plan import Condition, Plan, Task
 from replical.pools.groups import SINGLE, Groups
 
 

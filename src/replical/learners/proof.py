@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass, Items
+from replical.classes.base import Items
 from replical.classes.recipe import Recipe
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
@@ -183,14 +183,14 @@ class Family:
 
     def facts(self, claim: Claim) -> dict[str, str]:
         """Rows of the certificate's page."""
-        survivors = count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
+        survivors = claim.protocol.recipe.count(claim.body["survivors"]["count"])
         return {"survivors": f"{survivors}; the shared order chose among them"}
 
     def promise(self, claim: Claim) -> str:
         """What certified means, for the page."""
         labs = next((int(each.value) for each in claim.plan.numbers if each.name == "labs"), 2)
         bound = at_most(claim.body["rho_proven"])
-        return f"the chance that {two_of(labs)} both prove this much and have different answers is at most {bound}"
+        return f"the chance that {two_of(labs)} both prove this much and differ is at most {bound}"
 
     def heading(self, claim: Claim) -> str:
         """How the page begins."""
@@ -233,19 +233,19 @@ class Family:
 
     def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
         """What else a run can tell."""
-        yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
+        yield f"{protocol.recipe.count(result.V.size)} left in {count(len(result.rounds), 'round')}."
 
-    def class_words(self, C: HypothesisClass) -> str:
+    def class_words(self, recipe: Recipe) -> str:
         """How many hypotheses a class has."""
-        return count(len(C), "hypothesis", "hypotheses")
+        return recipe.count(len(recipe.C))
 
     def answer_words(self, h: int, recipe: Recipe) -> str:
-        """A hypothesis, by its name and its number."""
-        return f"{recipe.describe(h)} (hypothesis {h})"
+        """A hypothesis, as a run ends with it."""
+        return recipe.name(h)
 
-    def left_words(self, survivors: int) -> str:
+    def left_words(self, survivors: int, recipe: Recipe) -> str:
         """Who is left while a run goes on, for the end of a line."""
-        return f"; {count(survivors, 'hypothesis', 'hypotheses')} still in question"
+        return f"; {recipe.count(survivors)} still in question"
 
     def cost(self, protocol: Published) -> Cost | None:
         """About what a run costs, where no other learner is for the class; None where bills and forecasts say it."""

@@ -11,7 +11,7 @@ from replical.classes.catalogue import known_theta
 from replical.core.exact import clopper_pearson, upper_tail
 from replical.core.text import plural
 from replical.learners.catalogue import LEARNERS, find
-from replical.learners.plan import OPTIONS
+from replical.learners.parameters import OPTIONS
 from replical.study.results import Row
 
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")

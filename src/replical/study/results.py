@@ -23,7 +23,7 @@ from replical.bounds.complexity import BOUNDS
 from replical.classes.catalogue import known_theta
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import find
-from replical.learners.plan import OPTIONS
+from replical.learners.parameters import OPTIONS
 from replical.study.spec import PARAMETERS, Cell, is_text
 from replical.study.store import Entry
 from replical.worlds.audit import Audit, Columns, figures, is_vacuous

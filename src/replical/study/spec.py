@@ -21,8 +21,8 @@ from replical.core.canonical import canonical, fingerprint
 from replical.core.files import read_toml
 from replical.errors import BadStudy, ReplicalError
 from replical.learners.catalogue import find
-from replical.learners.plan import OPTIONS
-from replical.learners.plan import PARAMETERS as PLAN_PARAMETERS
+from replical.learners.parameters import OPTIONS
+from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
 from replical.worlds.experiment import Experiment, parse_pool_size
 
 SCHEMA = "replical.study/1"

@@ -11,16 +11,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from replical.classes.base import HypothesisClass
+from replical.classes.grading import Scores, loss_of
+from replical.classes.outputs import OutputRows
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
-from replical.learners.base import learn
+from replical.learners.base import Course
 from replical.learners.catalogue import Record, find
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
@@ -53,6 +55,8 @@ class Prediction:
         Worlds looked at.
     method
         How worlds were drawn: ``"votes"`` of the candidates, or ``"resampled"``, with hypotheses as truths.
+    counted
+        What is forecast: ``"labels"``, or ``"judgements"`` where every output gets a score.
     """
 
     items: int
@@ -66,6 +70,7 @@ class Prediction:
     disagreement_mean: float | None
     draws: int
     method: str
+    counted: str = "labels"
 
     @property
     def certified_fraction(self) -> float | None:
@@ -167,8 +172,11 @@ def forecast(
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
     U = size or len(pool)
     certain = record.setting == "realizable" or (record.infers and options.get("nu") == 0)
+    loss = loss_of(pool.C)
+    if loss is not None and loss.source is not None:
+        raise PlanMismatch("forecasts compare outputs with each other, and a loss of your own may need right answers")
     makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
-    if options.get("losses") is not None:
+    if loss is None and options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol counts losses")
     if options.get("table"):
         raise PlanMismatch("forecasts suppose that items are independent draws, and here the table is the population")
@@ -189,6 +197,9 @@ def _figures(
     labels = np.array([lab.labels_own for pair in pairs for lab in pair])
     low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
     disputed = pool.version_space().mass if record.active else Fraction(1)
+    if scored := isinstance(loss_of(pool.C), Scores):
+        outputs = cast(OutputRows, pool.items).outputs
+        disputed = Fraction(sum(len(said) for said in outputs if len(said) > 1), len(pool))
     most = max(ceil(disputed * U), int(labels.max()))
     most = most if chosen.max_labels is None else min(most, chosen.max_labels)
     labs = _outcomes(pairs)
@@ -205,6 +216,7 @@ def _figures(
         disagreement_mean=differ / len(pairs) if labs is None else None,
         draws=len(pairs),
         method="votes" if isinstance(pool.C, PredictionTable) else "resampled",
+        counted="judgements" if scored else "labels",
     )
 
 
@@ -213,7 +225,7 @@ class SimulatedLab:
     """What a lab did."""
 
     hypothesis: int | None
-    labels_own: int  # with as many items as a lab has
+    labels_own: int  # or judgements; with as many items as a lab has
     items: int
     labels: int
     proven: bool | None  # None where the learner proves nothing
@@ -243,20 +255,21 @@ def simulate_lab(
     private = world.private.derived(name)
     pool = world.population.pool(items, private)
     assert isinstance(pool, Pool), "it has a size"
-    result = learn(learner_for(chosen), pool, world.answers(pool, private), shared)
-    scanned, own = items, result.labels
+    course, answers, asked = Course(learner_for(chosen), pool, shared), world.answers(pool, private), list[int]()
+    while course.query is not None:
+        asked.append(course.query.judgements)
+        course.tell(answers.answer(course.query))
+    result, own, scanned = course.result(), course.judged, items
     if result.proof is not None and result.proof.scanned is not None:
         scanned = result.proof.scanned
-        rounds = np.array([(each.drawn, each.scanned) for each in result.rounds], dtype=np.int64).reshape(-1, 2)
-        looked_at = (
-            np.cumsum(rounds[:, 1]) * scanned / max(1, rounds[:, 1].sum())
-        )  # rounds leave out what passed unasked
-        own = int(rounds[looked_at <= U, 0].sum())
+        passed = np.cumsum([0, *(each.scanned for each in result.rounds)])
+        looked_at = passed[1:] * scanned / max(1, passed[-1])  # rounds leave out what passed unasked
+        own = int(np.array(asked, dtype=np.int64)[looked_at <= U].sum())
     return SimulatedLab(
         hypothesis=result.hypothesis,
         labels_own=own,
         items=scanned,
-        labels=result.labels,
+        labels=course.judged,
         proven=None if result.proof is None else result.proof.certified,
     )
 

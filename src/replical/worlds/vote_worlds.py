@@ -8,6 +8,10 @@ nearer to the truth than any vote. That most candidates share a mistake cannot b
 has it. In half of the worlds labels are flipped at random besides. A public order may be wrong: half of the worlds do not
 know it.
 
+Outputs with a public loss are drawn likewise: votes say which output of an item is right, if any is, and the loss compares
+the others with it. Judges see the right one as good and the others as bad, more or less so, and say one of the two words
+of the scale that are nearest to that.
+
 The lab's own pool stands in for the population. Classes that are no table have no votes: there hypotheses take turns as the
 truth, the most central one first.
 """
@@ -17,10 +21,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.grading import Gold, Scores, loss_of
+from replical.classes.outputs import OutputRows, OutputTable
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
@@ -36,6 +44,7 @@ Places = NDArray[np.int64]
 FEWEST = 50  # items from which candidates can be compared at all
 MOST_ITEMS = 2000  # items on which candidates are compared
 MOST_VOTERS = 2000  # candidates that vote: every two of them are compared
+MOST_PAIRS = 100_000  # of outputs that are compared by a loss
 SIGMA = (0.0, 2.0)  # how far weights stray from their start, uniformly between these
 TAU = (0.8, 3.0)  # how sharply votes decide a label: 1 by their shares; log-uniformly between these
 SHARPEST = 8.0  # τ is raised no further where the error of the best is known
@@ -45,6 +54,7 @@ SLIP = 0.02  # share of labels that no vote decides
 _LEAST = 0.001  # reliability of a candidate that goes along with nobody
 _REFITS, _POWERS = 30, 8  # of the common factor
 _ROUNDS = 8  # of starts that depend on where the weight is
+LAPSE = 0.4  # the most that a right output loses in the mean by judges, and that a wrong one does not
 NOISY, FLIPS = 0.5, 0.2  # share of worlds in which labels are flipped at random, and the largest share of flips
 
 
@@ -113,7 +123,7 @@ def votes_on(pool: Pool, prior: Prior = UNIFORM) -> Votes | None:
     if len(pool) < FEWEST:
         return None
     sample = np.asarray(pool.items[pool.tail(Fraction(1))[:MOST_ITEMS]])
-    return Votes(sample, len(pool.C.labels), guess_of(prior, len(pool.C)))
+    return Votes(sample, len(pool.C.labels), guess_of(prior, len(pool.C)), _losses_apart(pool))
 
 
 def guess_of(prior: Prior, n: int) -> Numbers | None:
@@ -134,6 +144,7 @@ class PossibleTruth:
     lead: float = 0.0  # share of labels that one voter decides alone
     leader: int = 0  # which of the voters that is
     flips: float = 0.0  # share of labels that are pure chance besides
+    lapse: float = 0.0  # what a right output loses in the mean by judges
 
 
 class Votes:
@@ -141,7 +152,8 @@ class Votes:
 
     `voters` are the candidates that vote (everyone up to 2,000, otherwise so many evenly spread over the class), `distances`
     how often every two of them differ, `reliability` how much of what each says is what all have in common (1 for the most
-    reliable), and `bases` equally likely starts of the weights, one a row: four, and four more times a public `guess`.
+    reliable), and `bases` equally likely starts of the weights, one a row: four, and four more times a public `guess`. How
+    far candidates are `apart` is known of outputs, whose codes are numbers within an item: there being alike is being right.
 
     Examples
     --------
@@ -152,13 +164,19 @@ class Votes:
     [1.0, 0.7, 0.3, 0.0]
     """
 
-    def __init__(self, rows: CodeTable, labels: int, guess: Numbers | None = None) -> None:
+    def __init__(
+        self, rows: CodeTable, labels: int, guess: Numbers | None = None, apart: Numbers | None = None
+    ) -> None:
         n = rows.shape[1]
         self.voters: Places = np.unique(np.linspace(0, n - 1, min(n, MOST_VOTERS)).round().astype(np.int64))
         self.labels, self.n = labels, n
         self._all = rows[:MOST_ITEMS]
         self._rows = self._all[:, self.voters]
-        self.distances, self.reliability = _compare_voters(self._rows, labels)
+        if apart is None:
+            self.distances, self.reliability = _compare_voters(self._rows, labels)
+        else:
+            self.distances = apart[np.ix_(self.voters, self.voters)]
+            self.reliability = _common_factor(1 - self.distances)
         priors = [np.ones(len(self.voters)), *([] if guess is None else [guess[self.voters]])]
         self.bases = np.vstack([_bases(self.distances, self.reliability, prior) for prior in priors])
         length = _weighted_median(self.distances, self.bases[-2])
@@ -176,7 +194,8 @@ class Votes:
             lead=float(generator.uniform()) if generator.random() < LED else 0.0,
             flips=float(generator.uniform(0, FLIPS)) if generator.random() < NOISY else 0.0,
         )
-        return replace(each, leader=int(generator.choice(len(self.voters), p=self.weights(each))))
+        leader = int(generator.choice(len(self.voters), p=self.weights(each)))
+        return replace(each, leader=leader, lapse=float(generator.uniform(0, LAPSE)))
 
     def draw_direction(self, generator: np.random.Generator) -> Numbers:
         """One normal variable a voter; near voters have nearly the same."""
@@ -217,6 +236,7 @@ class Votes:
             best=int(np.argmin(errors)),
             certain=certain,
             flips=0.0 if nu is not None else each.flips,
+            lapse=each.lapse,
         )
 
     def _errors(self, probabilities: Numbers) -> Numbers:
@@ -240,15 +260,17 @@ class VoteWorld:
     best: int  # the candidate with the smallest error
     certain: bool  # is the label always what `best` says? For learners that suppose a candidate without an error
     flips: float = 0.0  # share of labels that are pure chance besides
+    lapse: float = 0.0  # what a right output loses in the mean by judges
 
     def law(self, rows: CodeTable) -> Numbers:
         """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
         votes = law(shares(rows[:, self.voters], self.weights, self.labels), self.tau)
         return (1 - self.flips) * with_leader(votes, rows[:, self.leader], self.lead) + self.flips / self.labels
 
-    def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels:
+    def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels | VoteLosses:
         """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""
-        return VoteLabels(self, pool, private.generator("labels"))
+        kind = VoteLabels if loss_of(pool.C) is None else VoteLosses
+        return kind(self, pool, private.generator("labels"))
 
 
 class VoteLabels:
@@ -265,6 +287,58 @@ class VoteLabels:
         law = world.law(np.asarray(self._items[query.items]))
         counts = self._generator.multinomial(query.counts.astype(np.int64), law).astype(np.int64)
         return Answers(items=query.items, counts=counts)
+
+
+class VoteLosses:
+    """What outputs lose in a `VoteWorld`, drawn when it is asked for."""
+
+    def __init__(self, world: VoteWorld, pool: Pool, generator: np.random.Generator) -> None:
+        self._world, self._generator, self._codes = world, generator, len(pool.C.labels)
+        self._items, self._loss = cast(OutputRows, pool.items), cast(OutputTable, pool.C).loss
+
+    def answer(self, query: Query) -> Answers:
+        """For each item of `query` a right output is drawn, or none, and what the others lose."""
+        law = self._world.law(np.asarray(self._items[query.items]))
+        right = (law.cumsum(axis=1) < self._generator.random((len(law), 1))).sum(axis=1)
+        said = [self._items.outputs[item] for item in query.items.tolist()]
+        rows = [self._row(outputs, code) for outputs, code in zip(said, right.tolist(), strict=True)]
+        return Answers.graded(query, rows, self._codes)
+
+    def _row(self, outputs: tuple[str, ...], right: int) -> list[int]:
+        """What the `outputs` of an item lose where that of this code is right, if there is one."""
+        loss = self._loss
+        if not isinstance(loss, Scores):
+            return _compared(loss, outputs, right) if right < len(outputs) else [loss.unit] * len(outputs)
+        levels = np.unique([*loss.scale.values()])
+        badness = np.where(np.arange(len(outputs)) == right, self._world.lapse, 1 - self._world.lapse)
+        seen = levels[0] + badness * (levels[-1] - levels[0])
+        above = np.clip(np.searchsorted(levels, seen), 1, len(levels) - 1)
+        low, high = levels[above - 1], levels[above]
+        scores: list[int] = np.where(self._generator.random(len(seen)) * (high - low) < seen - low, high, low).tolist()
+        return scores
+
+
+@lru_cache(2**16)
+def _compared(loss: Gold, outputs: tuple[str, ...], right: int) -> list[int]:
+    """What each of the `outputs` loses where this one is right."""
+    return loss.row(outputs[right], outputs)
+
+
+def _losses_apart(pool: Pool) -> Numbers | None:
+    """What the output of each candidate loses, in the mean, where another's is right; None where they say labels."""
+    loss, n = loss_of(pool.C), len(pool.C)
+    if loss is None:
+        return None
+    some = cast(OutputRows, pool.items[pool.tail(Fraction(1))[: max(10, min(MOST_ITEMS, MOST_PAIRS // n**2))]])
+    apart = np.zeros((n, n))
+    for codes, outputs in zip(np.asarray(some), some.outputs, strict=True):
+        if isinstance(loss, Scores):
+            apart += codes[:, None] != codes
+        else:
+            rows = np.array([_compared(loss, outputs, code) for code in range(len(outputs))]) / loss.unit
+            apart += rows[np.ix_(codes, codes)]
+    both: Numbers = (apart + apart.T) / (2 * len(some))
+    return both
 
 
 def shares(rows: CodeTable, weights: Numbers, labels: int) -> Numbers:

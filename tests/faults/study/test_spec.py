@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from replical.errors import BadStudy
-from replical.learners.plan import OPTIONS
+from replical.learners.parameters import OPTIONS
 from replical.study.spec import PARAMETERS, Study
 from support.studies import TINY, TINY_GRID, tiny, tiny_toml
 

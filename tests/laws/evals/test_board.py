@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical.evals.board import STAKES, board
+from replical.evals.board import STAKES, _sums, board, check
 
 tables = st.tuples(st.integers(2, 5), st.integers(2, 40), st.integers(0, 2**32)).map(
     lambda at: np.random.default_rng(at[2]).integers(5, size=(at[1], at[0])) / 4
@@ -65,3 +65,13 @@ def test_the_order_of_rows_moves_no_mean(table, seed):
     one, two = board(names, table), board(names, mixed)
     assert np.allclose(one.losses, two.losses)
     assert np.allclose(one.high, two.high, atol=1e-6)
+
+
+@given(st.floats(0, 1), st.integers(2, 6), st.integers(0, 2**32))
+def test_sums_of_fine_losses_are_off_by_rounding_alone(least, models, seed):
+    """Losses that are nearly alike, whose differences would drown in sums of single precision."""
+    drawn = np.random.default_rng(seed).random((5000, models))
+    table = check([str(h) for h in range(models)], least + (1 - least) * drawn / 1000, 0.05)
+    exact, (_, squares) = table.astype(np.float64), _sums(table)
+    differences = squares[0, 0] + squares[1, 1] - 2 * squares[0, 1]
+    assert abs(differences - ((exact[:, 0] - exact[:, 1]) ** 2).sum()) < 1e-8

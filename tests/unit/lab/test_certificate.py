@@ -151,7 +151,7 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
     assert ("Not certified" in seen.texts) == (not body["certified"])
     if "proof" in body:
         survivors = body["survivors"]["count"]
-        said = f"{survivors} hypothes{'is' if survivors == 1 else 'es'}, proven to contain the ideal answer"
+        said = f"{survivors} model{'s' * (survivors > 1)}, proven to contain the ideal answer"
         assert said in seen.texts
     else:
         assert body["rho_proven"] is None

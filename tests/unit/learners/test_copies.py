@@ -33,7 +33,7 @@ def verdict(said, **options):
 def test_two_copies_that_are_left_alone():
     told = verdict([GOOD, BAD, GOOD], handicaps=Handicaps.zero())
     assert told.why == (
-        "the pool was used up before one candidate was left: the answer is one of these two, m0, m2, which never differed on "
+        "the pool was used up before one alone was left: it is one of these two, m0, m2, which never differed on "
         "1,900 items and have one handicap, so no label tells them apart"
     )
     assert told.helps == (
@@ -44,12 +44,12 @@ def test_two_copies_that_are_left_alone():
 def test_copies_in_a_cover():
     C = PredictionTable([f"m{column}" for column in range(5)])
     told = verdict([GOOD, BAD, GOOD, GOOD, GOOD], handicaps=Handicaps.cover_of(C, [0, 1, 2, 3, 4]))
-    assert "the answer is one of these 4, m0, m2, m3 and 1 more, which never differed on 1,900 items" in told.why
+    assert "it is one of these 4, m0, m2, m3 and 1 more, which never differed on 1,900 items" in told.why
 
 
 def test_copies_beside_others():
     told = verdict([GOOD, NEAR, GOOD, BAD], handicaps=Handicaps.zero())
-    assert "the answer is one of 3; of these " in told.why
+    assert "it is one of 3; of these " in told.why
     assert "m0, m2 never differed on 1,900 items and have one handicap, so no label tells them apart" in told.why
 
 

@@ -1,13 +1,18 @@
 """Predictions before the first label."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from replical import (
+    Gold,
+    OutputTable,
     Pool,
     Population,
     PredictionTable,
     PrivateRandomness,
+    Scores,
     SharedRandomness,
     Star,
     Thresholds,
@@ -17,11 +22,12 @@ from replical import (
     plan,
     predict_agreement,
 )
-from replical.errors import BadSpec, PoolExhausted, ValueOutOfRange
+from replical.errors import BadSpec, PlanMismatch, PoolExhausted, ValueOutOfRange
 from replical.learners.planning import learner_for
+from replical.pools.query import Query
 from replical.worlds import vote_worlds as votes
 from replical.worlds.datasets import real_world
-from replical.worlds.forecast import forecast
+from replical.worlds.forecast import forecast, simulate_lab
 from replical.worlds.labs import run_lab
 from replical.worlds.vote_worlds import central_hypothesis, votes_on
 
@@ -254,3 +260,66 @@ def test_bad_input():
         predict_agreement(Thresholds(51), pool, 0.2, truths=1)
     with pytest.raises(BadSpec, match="unknown data 'cats'"):
         real_world("cats", 10)
+
+
+def outputs(loss, items=300):
+    """Three candidates, of which the first is nearly always near to a number."""
+    generator = np.random.default_rng(2)
+    said = generator.integers(50, size=(items, 1)) + generator.normal(size=(items, 3)).round(1) * [0.5, 3, 9]
+    return Pool(OutputTable(["near", "far", "farther"], loss=loss), said.round(1).astype(str).tolist(), PRIVATE)
+
+
+@pytest.mark.parametrize("loss", [Gold.of("absolute", clip=10), Scores.on("1-5")])
+def test_losses_of_outputs_are_foretold_always_alike_and_to_a_budget(loss):
+    options = {"epsilon": 0.2, "delta": 0.05, "rho": 0.1, "losses": loss}
+    pool = outputs(loss)
+    found = forecast(pool, "handicap", options, draws=3, far=False)
+    assert found == forecast(pool, "handicap", options, draws=3, far=False)
+    assert found.counted == ("judgements" if isinstance(loss, Scores) else "labels")
+    assert 0 < found.labels_low <= found.labels_median <= found.labels_high <= 900
+    few = forecast(pool, "handicap", {**options, "max_labels": 25, "batch": 4}, draws=3)
+    assert 20 < few.labs.labels.max() <= 25
+    assert few.labels_high <= 25
+
+
+@pytest.mark.parametrize("loss", [Gold.of("exact"), Scores.on("pass-fail")])
+def test_a_simulated_lab_counts_what_it_is_told(loss, monkeypatch):
+    """A score for every output, a label for every item."""
+    heard = []
+    answer = votes.VoteLosses.answer
+
+    def listen(self, query):
+        heard.append(sum(map(len, query.outputs)) if isinstance(loss, Scores) else len(query.items))
+        return answer(self, query)
+
+    monkeypatch.setattr(votes.VoteLosses, "answer", listen)
+    pool = outputs(loss)
+    made = plan("handicap", pool.C, pool="finite", epsilon=0.2, delta=0.05, rho=0.1, losses=loss)
+    world = votes.PossibleWorlds(pool)(0)
+    lab = simulate_lab(made, world, SharedRandomness("judged"), 300, 300, "A")
+    assert (lab.labels, lab.labels_own) == (sum(heard), sum(heard))
+    assert sum(heard) > 0
+
+
+@pytest.mark.parametrize(("loss", "right", "wrong"), [
+    (Scores.on("pass-fail"), 0.1, 0.9), (Scores.on("1-5"), 0.1, 0.9), (Scores.on({"a": 0.5, "b": 1}), 0.55, 0.95),
+    (Gold.of("exact"), 0.0, 1.0),
+])  # fmt: skip
+def test_judges_find_the_right_output_good_in_the_mean(loss, right, wrong):
+    C, items = OutputTable(["one", "two"], loss=loss), 4000
+    pool = Pool(C, [["7", "8"]] * items, PRIVATE)
+    model = votes_on(pool)
+    each = replace(model.draw(np.random.default_rng(0)), lead=1.0, leader=0, flips=0.0, lapse=0.1)
+    query = Query(
+        items=np.arange(items), counts=np.ones(items, dtype=np.int64), scanned=items, disagreement=(1, 1), survivors=2
+    )
+    found = model.world(each).answers(pool, PRIVATE).answer(query).losses.mean(axis=0) / loss.unit
+    assert found == pytest.approx([right, wrong], abs=0.02)
+
+
+def test_a_loss_of_somebodys_own_has_no_forecast():
+    loss = replace(Gold.of("exact"), source="sha256:" + 64 * "0")
+    pool = outputs(Gold.of("exact"))
+    pool.C.loss = loss
+    with pytest.raises(PlanMismatch, match="a loss of your own may need right answers"):
+        forecast(pool, "handicap", {"epsilon": 0.2, "delta": 0.05, "rho": 0.1, "losses": loss}, draws=1)

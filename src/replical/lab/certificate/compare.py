@@ -316,20 +316,20 @@ def _difference(
             return f"{_which(number, body)} follows another protocol than the first: they differ in {where}"
     if common is not None and common.count == 0:
         return (
-            "no hypothesis is left in all labs, so their items come from different populations, or a condition is broken, "
-            f"except with probability {common.level:g}"
+            f"no {protocol_of(bodies[0]).recipe.member} is left in all labs, so their items come from different "
+            f"populations, or a condition is broken, except with probability {common.level:g}"
         )
     if common is not None and common.count > 1:
-        return f"{common.count:,} hypotheses are left in all labs"
+        return f"{protocol_of(bodies[0]).recipe.count(common.count)} are left in all labs"
     for number, index in enumerate(indices):
-        if index is None:
+        if index is None or indices[0] is None:
             return f"{_which(number, bodies[number])} has no answer: no heavy hitter was found"
         if index != indices[0]:
             verb, which = "is about" if confirms(bodies[number]) else "chose", _which(number, bodies[number])
             if apart := _other_cell(bodies[0], bodies[number]):
                 return f"{which} {verb} {_name(bodies[number])!r}, the first {_name(bodies[0])!r}: {apart}"
-            first = f"the first {_name(bodies[0])!r} (hypothesis {indices[0]})"
-            return f"{which} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
+            recipe = protocol_of(bodies[0]).recipe
+            return f"{which} {verb} {recipe.name(index)}, the first {recipe.name(indices[0])}"
     for outcome in ("refuted", "undecided"):
         for each in confirmations:
             if each.outcome == outcome:

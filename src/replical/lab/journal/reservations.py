@@ -1,11 +1,11 @@
 """Who is labelling what at this moment, so that no two people do one piece of work.
 
-A desk asks for an item with `take`, which gives what the person was shown before, or an item with a place left; when
-the person has answered it says so with `release`. A reservation keeps others away for a while only (`patience`), but
-what one was shown stays theirs until the item has its label. They stand in the journal's database, through which the
-desks of several servers know of each other; `Journal.reservations` has them. Nothing here decides which label counts:
-that is the journal's to say, and reservations that are lost cost some work at most. So they are no events, and their
-commits do not wait for the disk.
+A *desk* (`lab.sessions.labelling.Desk`) gives items to the people who label. It asks for one with `take`, which gives
+what the person was shown before, or an item that has room for one more; when the person has answered it says so with
+`release`. A reservation keeps others away for a while only (`patience`), but what one was shown stays theirs until the
+item has its label. Reservations stand in the journal's database, through which the desks of several servers know of
+each other; `Journal.reservations` has them. Nothing here decides which label counts: that is the journal's to say, and
+reservations that are lost cost some work at most. So they are no events, and their commits do not wait for the disk.
 
 Between a look at the journal and `take` somebody else may have labelled the item, and be done with it. Whoever takes
 an item therefore looks again afterwards, and tries once more if it has its label: an answer is written before its
@@ -23,7 +23,7 @@ from replical.errors import BadJournal
 from replical.lab.journal.database import Database
 
 TABLE = "replical_reservations"
-_KEPT = 86_400.0  # seconds after which an item is nobody's any more, in a database
+_LONGEST = 86_400.0  # seconds a reservation stands in a database, at most
 COLUMNS = (
     "(item TEXT NOT NULL, annotator TEXT NOT NULL, since DOUBLE PRECISION NOT NULL, PRIMARY KEY (item, annotator))"
 )
@@ -31,8 +31,10 @@ COLUMNS = (
 Holds = Mapping[str, Mapping[str, float]]  # item: who was shown it: when
 
 
-def choose_item(holds: Holds, annotator: str, places: Mapping[str, int], now: float, patience: float) -> str | None:
-    """What they have already, or the item with fewest people among those with a place left.
+def choose_item(
+    holds: Holds, annotator: str, most_people: Mapping[str, int], now: float, patience: float
+) -> str | None:
+    """What they have already, or the item with fewest people among those with room for one more.
 
     Examples
     --------
@@ -43,40 +45,40 @@ def choose_item(holds: Holds, annotator: str, places: Mapping[str, int], now: fl
     >>> choose_item({"a": {"ann": 0.0}}, "bob", {"a": 1}, now=15.0, patience=10.0)
     'a'
     """
-    busy = {}
-    for item, most in places.items():
+    people = {}
+    for item, most in most_people.items():
         held = holds.get(item, {})
         if annotator in held:
             return item
         count = sum(abs(now - since) < patience for since in held.values())  # clocks of servers may be set back
         if count < most:
-            busy[item] = count
-    return min(busy, key=busy.__getitem__) if busy else None
+            people[item] = count
+    return min(people, key=people.__getitem__) if people else None
 
 
 class Reservations:
     """In the journal's database, for the desks of any number of servers; times are seconds, and people go by their names."""
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
-        self._database, self._given = database.without_waiting(), clock
+        self._database, self._clock = database.without_waiting(), clock
 
     def close(self) -> None:
         """Close its connections."""
         self._database.close()
 
-    def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """An item for this annotator, who has it from now on; None if all places are taken."""
+    def take(self, annotator: str, most_people: Mapping[str, int], patience: float) -> str | None:
+        """An item for this annotator, who has it from now on; None if there is no room at any."""
         with self._database.reading() as connection:  # most looks change nothing, and keep nobody waiting
             holds = _holds(connection)
-            item = choose_item(holds, annotator, places, self._now(connection), patience)
+            item = choose_item(holds, annotator, most_people, self._now(connection), patience)
         if item is None or annotator in holds.get(item, {}):
             return item
         with self._database.writing() as connection:
             self._lock_table(connection)
             now = self._now(connection)
-            item = choose_item(_holds(connection), annotator, places, now, patience)
+            item = choose_item(_holds(connection), annotator, most_people, now, patience)
             if item is not None:
-                self._execute(connection, f"DELETE FROM {TABLE} WHERE since < :old", old=now - _KEPT)
+                self._execute(connection, f"DELETE FROM {TABLE} WHERE since < :old", old=now - _LONGEST)
                 self._write(connection, annotator, item, now)
         return item
 
@@ -102,8 +104,8 @@ class Reservations:
             connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
 
     def _now(self, connection: Any) -> float:
-        if self._given is not None:
-            return self._given()
+        if self._clock is not None:
+            return self._clock()
         if self._database.file is not None:
             return time.time()
         return float(connection.exec_driver_sql("SELECT extract(epoch FROM clock_timestamp())").scalar())

@@ -119,10 +119,10 @@ class HandicapFamily(Family):
 
     def facts(self, claim: Claim) -> dict[str, str]:
         """Who is left, at which level, and how good the answer is."""
-        part, survivors = claim.part, count(claim.body["survivors"]["count"], "hypothesis", "hypotheses")
-        among, errs = claim.plan.among, claim.protocol.recipe.errs
+        part, recipe, among = claim.part, claim.protocol.recipe, claim.plan.among
+        survivors, errs = recipe.count(claim.body["survivors"]["count"]), recipe.errs
         facts = {
-            "ideal answer": f"the hypothesis{among} with the smallest error plus public handicap",
+            "ideal answer": f"the {recipe.member}{among} with the smallest error plus public handicap",
             "survivors": f"{survivors}, proven to contain the ideal answer",
             "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
             "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
@@ -135,7 +135,7 @@ class HandicapFamily(Family):
                 f"best{among}, at level {part['beta']:g}"
             )
         if part["excess_upper"] is not None:
-            plain = claim.protocol.recipe.losses is None
+            plain = recipe.losses is None
             facts["excess error" if plain else "excess loss, in costliest errors"] = (
                 f"at most {at_most(part['excess_upper'], 4)} more than the best{among}, at level "
                 f"{round_up_to(2 * part['beta'], 3)}"
@@ -143,21 +143,23 @@ class HandicapFamily(Family):
         return facts | error_facts(claim.body["answer_error"])
 
     def error_words(self, result: Result, protocol: Published) -> str:
-        """How much more often it errs than the best: an estimate, and a bound where it is certified."""
-        proof, plan = result.proof, protocol.plan
+        """How much more often it errs than the best: a bound where it is certified, an estimate elsewhere."""
+        proof, plan, recipe = result.proof, protocol.plan, protocol.recipe
         if result.measured is not None or not isinstance(proof, proofs.HandicapProof):
             return super().error_words(result, protocol)
-        most = proof.excess_upper
-        estimate = min(max(proof.excess, 0.0), 1.0 if most is None else most)
-        difference = f"about {about(estimate)}" if estimate else "none on these labels"
-        bound = ", an estimate without a bound"
-        if most is not None:
-            bound = f", {confidence(min(1.0, 2 * proof.beta))} interval 0 to {at_most(most, 4)}"
-        noiseless = ", if some hypothesis makes no error" if plan.infers else ""
-        hint = "; --measure-error 100 measures the error" if plan.measurable else ""
-        best = f"best {'model' if protocol.recipe.models else 'hypothesis'}{plan.among}"
-        unit = "" if protocol.recipe.losses is None else " (1 is the costliest error)"
-        return f"Difference to the {best}{unit}: {difference}{bound}{noiseless}{hint}."
+        most, level = proof.excess_upper, min(1.0, 2 * proof.beta)
+        if _tells_answer(result, protocol):
+            most, level = proof.tolerance, proof.beta
+        what = "Error" if recipe.losses is None else "Loss (1 is the costliest error)"
+        hint = "; --measure-error 100 measures it" if plan.measurable else ""
+        than = f"more than the best {recipe.member}{plan.among}"
+        if most is None:
+            known = f"about {about(proof.excess)} {than}" if proof.excess > 0 else "the smallest"
+            known += " on these labels, an estimate without a bound"
+        else:
+            noiseless = f", if some {recipe.member} makes no error" if plan.infers else ""
+            known = f"at most {at_most(most, 4)} {than}, with confidence {confidence(level)}{noiseless}"
+        return f"{what}: {known}{hint}."
 
     def proof_words(self, result: Result, protocol: Published) -> str:
         """Certified or not: what that means, or why not, what would help, and what is proven all the same."""
@@ -166,11 +168,11 @@ class HandicapFamily(Family):
         proven = _tolerance_words(result, protocol)
         if not proof.certified:
             return f"Not certified: {proof.verdict.why}.{proven} {' '.join(_advice(proof, _plan(protocol)))}"
-        noiseless = ", if some hypothesis makes no error" if plan.infers else ""
-        whose = "candidate" if protocol.recipe.models else "hypothesis"
+        whose = protocol.recipe.member
+        noiseless = f", if some {whose} makes no error" if plan.infers else ""
         return (
-            f"Certified: this is the {whose}{plan.among} with the smallest error plus handicap. The chance that "
-            f"{two_of(proof.labs)} are both certified and have different answers is at most {at_most(proof.rho_proven)}"
+            f"Certified: this is proven to be the {whose}{plan.among} with the smallest error plus public handicap. The "
+            f"chance that {two_of(proof.labs)} are both certified and differ is at most {at_most(proof.rho_proven)}"
             f"{noiseless}.{proven}"
         )
 
@@ -181,7 +183,7 @@ class HandicapFamily(Family):
         names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
         yield (
             f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus "
-            f"handicap{protocol.plan.among}, except with probability {at_most(proof.beta)}."
+            f"public handicap{protocol.plan.among}, except with probability {at_most(proof.beta)}."
         )
         yield (
             f"{count(proof.scanned, 'item')} {plural(proof.scanned, 'was', 'were')} looked at, labels were asked for "
@@ -219,15 +221,25 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
         return ""
     first = f"{protocol.recipe.describe(plan.favourite)}, the first of the public order,"
     level = f"confidence {confidence(proof.beta)}"
-    most = f"{protocol.recipe.errs} at most {at_most(proof.tolerance, 4)} more than the best{plan.among} ({level})."
+    best = f"the best {protocol.recipe.member}{plan.among}"
+    most = f"{protocol.recipe.errs} at most {at_most(proof.tolerance, 4)} more than {best} ({level})."
     behind = ""
     if plan.favourite not in result.survivors.indices:
         behind = f" {first} is clearly behind: the others decide by the plain rule."
     if proof.certified and result.hypothesis == plan.favourite:
-        return f" It {most}"
+        return "" if _tells_answer(result, protocol) else f" It {most}"
     if proof.tolerance >= 1:
         return behind or f" Of {first} nothing is proven yet."
     return f"{behind} Proven{' too' if proof.certified else ' all the same'}: {first} {most}"
+
+
+def _tells_answer(result: Result, protocol: Published) -> bool:
+    """Is the tolerance the only bound on the answer, so that the line about its error says it?"""
+    proof, favourite = result.proof, _plan(protocol).favourite
+    assert isinstance(proof, proofs.HandicapProof), "that of such a run"
+    return (
+        proof.certified and result.hypothesis == favourite and proof.tolerance is not None and result.measured is None
+    )
 
 
 def _advice(proof: proofs.HandicapProof, plan: HandicapPlan) -> Iterator[str]:

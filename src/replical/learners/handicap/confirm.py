@@ -33,7 +33,8 @@ from replical.learners.catalogue import Record
 from replical.learners.handicap.bets import Accounts, Block, Observation, next_query
 from replical.learners.handicap.plan import STAKES, BettingPlan
 from replical.learners.handicap.proof import LABELLED
-from replical.learners.plan import PARAMETERS, Condition, Number
+from replical.learners.parameters import PARAMETERS
+from replical.learners.plan import Condition, Number
 from replical.learners.result import Result, Verdict
 from replical.pools.pool import AnyPool
 from replical.pools.query import Labels

@@ -113,11 +113,11 @@ def outcome_words(found: Confirmation, protocol: Published) -> str:
 
     def name_of(h: int | None) -> str:
         assert h is not None, "somebody is not done"
-        return f"{protocol.recipe.describe(h)} (hypothesis {h})"
+        return protocol.recipe.name(h)
 
     name, errors = name_of(found.hypothesis), protocol.recipe.losses is None
     errs, margin, most = "errs" if errors else "loses", f"{found.margin:g}", protocol.plan.max_labels
-    sure = f"the best candidate on items like this pool's, with confidence {confidence(found.level)}"
+    sure = f"the best {protocol.recipe.member} on items like this pool's, with confidence {confidence(found.level)}"
     if found.outcome == "confirmed":
         return f"Confirmed: {name} {errs} at most {margin} more than {sure}."
     if found.outcome == "refuted":
@@ -131,9 +131,9 @@ def outcome_words(found: Confirmation, protocol: Published) -> str:
     if most is not None and found.spent:
         end, helps = f"the budget of {count(most, 'label')} was spent", "a larger budget, with the same journal"
     return (
-        f"Undecided: {end}. {count(found.rivals, 'other candidate')} may still be better by more than {margin}; of these "
-        f"{name_of(found.against)} has the {'fewest errors' if errors else 'least loss'}. What helps: {helps}; or a larger "
-        "margin."
+        f"Undecided: {end}. {protocol.recipe.count(found.rivals, 'other ')} may still be better by more than {margin}; of "
+        f"these {name_of(found.against)} has the {'fewest errors' if errors else 'least loss'}. What helps: {helps}; or a "
+        "larger margin."
     )
 
 

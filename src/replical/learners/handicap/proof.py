@@ -369,8 +369,8 @@ def conclude(
         ended=ended,
         left=blocks.left or 0,
         excess=round(float(errors[m] - errors.min()), 6),
-        excess_upper=history.excess_upper(h, units) if certified else None,
-        tolerance=history.tolerance(shown=shown),
+        excess_upper=history.excess_upper(h, units) if certified and not plan.hasty else None,
+        tolerance=None if plan.hasty else history.tolerance(shown=shown),
         verdict=Verdict(certified=True),
         ahead=ahead,
         **history.counts,
@@ -415,7 +415,7 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, alike: int, names: str
     end = f"the budget of {count(proof.budget or 0, 'label')} was spent" if proof.spent else "the pool was used up"
     order = [] if plan.source == "order" else ["a public order of preference"]
     usual = ["more labels" if proof.spent else "more items", *order, "or a larger epsilon"]
-    why, items = f"{end} before one candidate was left: the answer is one of", count(proof.scanned, "item")
+    why, items = f"{end} before one alone was left: it is one of", count(proof.scanned, "item")
     apart = f"never differed on {items} and have one handicap, so no label tells them apart"
     helps = ["items on which they differ", "a protocol with one of them alone if they are the same"]
     if alike == proof.survivors:

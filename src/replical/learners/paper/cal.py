@@ -149,7 +149,7 @@ class CALPlan(Plan):
         return self.max_labels if self.rounds_most is None else self.k * self.rounds_most
 
 
-def cal(task: Task) -> CALPlan:
+def streaming(task: Task) -> CALPlan:
     """CAL one item at a time: nothing to size."""
     numbers = (Number(name="k_loop", value=1, source="one item at a time"),)
     return CALPlan(
@@ -157,37 +157,27 @@ def cal(task: Task) -> CALPlan:
     )
 
 
-def cal_rounds(task: Task) -> CALPlan:
+def paper(task: Task) -> CALPlan:
     """Algorithm 1."""
-    N = task.rounds
-    k, conditions = task.size(
-        "k_loop",
-        ceil(2 * task.theta * ln(task.n * N / task.delta)),
-        "2Θ ln(nN/δ): conditional error 1/(2Θ) passes k labels with probability below e^(-k/2Θ), union over n and N",
+    k = ceil(2 * task.theta * ln(task.n * task.rounds / task.delta))
+    source = (
+        "2Θ ln(nN/δ): conditional error 1/(2Θ) passes k labels with probability below e^(-k/2Θ), union over n and N"
     )
-    numbers = (k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"))
-    return CALPlan(
-        learner="cal-rounds",
-        name="paper",
-        n=task.n,
-        epsilon=fraction(task.epsilon),
-        numbers=numbers,
-        conditions=conditions,
-        rounds_most=N,
-    )
+    return _in_rounds(task, "paper", k, source)
 
 
-def cal_rounds_tight(task: Task) -> CALPlan:
+def tight(task: Task) -> CALPlan:
     """Algorithm 1 with the exact tail."""
-    N = task.rounds
-    k, conditions = task.size(
-        "k_loop",
-        ceil(ln(task.n * N / task.delta) / -ln(1 - 1 / (2 * task.theta))),
-        "conditional error 1/(2Θ) passes k labels with probability at most (1-1/2Θ)^k, union over n and N",
-    )
+    k = ceil(ln(task.n * task.rounds / task.delta) / -ln(1 - 1 / (2 * task.theta)))
+    source = "conditional error 1/(2Θ) passes k labels with probability at most (1-1/2Θ)^k, union over n and N"
+    return _in_rounds(task, "tight", k, source)
+
+
+def _in_rounds(task: Task, name: str, labels: int, source: str) -> CALPlan:
+    N, (k, conditions) = task.rounds, task.size("k_loop", labels, source)
     return CALPlan(
         learner="cal-rounds",
-        name="tight",
+        name=name,
         n=task.n,
         epsilon=fraction(task.epsilon),
         numbers=(k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings")),

@@ -37,8 +37,7 @@ _LEGEND = (
     ("✓ within, ○ compatible, ✗ above ρ", "where that interval lies: wholly within the promise, around its border, or "
      "wholly below it, so that labs differ more often than ρ"),
     ("own strings", "agreement of the same labs if each has a string of its own; under it what is left if only the "
-     "threshold, or only the order, is its own"),
-    ("fewest errors", "agreement of labs that return what errs least on as many labels, without a common string"),
+     "threshold, or only the order, is its own, and if labs return what errs least on as many labels, without a string"),
     ("E[J]", "expected disagreement of what the shared order chooses from, with less noise than counting"),
     ("ρ proven", "mean of the bounds labs computed for themselves"),
     ("labels per lab", "mean, ± its standard error over pairs"),

@@ -99,9 +99,6 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
         Column(head="promise, marks", show=_promise),
         Column(head="own strings", show=_own, value=lambda row: row["own_string"]),
         Column(
-            head="fewest errors", show=lambda row: _share(row["fewest_errors"]), value=lambda row: row["fewest_errors"]
-        ),
-        Column(
             head="E[J]",
             show=lambda row: _estimate(row["expected_jaccard"], 3),
             value=lambda row: row["expected_jaccard"],
@@ -136,10 +133,10 @@ def _agreement(row: Row) -> str:
 
 
 def _own(row: Row) -> str:
-    """Agreement with strings of their own, and with one part of them of their own."""
-    parts = {"threshold": row["own_threshold"], "order": row["own_order"]}
-    under = ", ".join(f"{part} {_share(share)}" for part, share in parts.items() if share is not None)
-    return _share(row["own_string"]) + (f' <span class="error under">{under}</span>' if under else "")
+    """Agreement with strings of their own, with one part of them of their own, and by fewest errors."""
+    parts = {"threshold": row["own_threshold"], "order": row["own_order"], "fewest errors": row["fewest_errors"]}
+    under = ", ".join(f"{part} {100 * share:.0f}%" for part, share in parts.items() if share is not None)
+    return _share(row["own_string"]) + (f"<small>{under}</small>" if under else "")
 
 
 def _share(value: float | None) -> str:
