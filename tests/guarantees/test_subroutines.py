@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from replical import PrivateRandomness, SharedRandomness
-from replical.bounds.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
+from replical.bounds.subroutines import HeavyHitters, Statistic, rstat
 from replical.worlds.labs import pair_string
+from support.boosting import rheavyhitters
 from support.pairs import strings
 from support.sequential import Promise
 

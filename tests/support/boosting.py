@@ -1,10 +1,15 @@
 """Learners that are run in bulk and one by one, on worlds of a dozen hypotheses."""
 
+from collections import Counter
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
+import pytest
 
 from replical import Population, PredictionTable, Prior, PrivateRandomness, SharedRandomness, Thresholds, plan
+from replical.bounds.subroutines import HeavyHitters, heavy_hitters
+from replical.core.exact import fraction
 
 TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
 
@@ -62,3 +67,17 @@ def lab(world, *name):
     private = PrivateRandomness.simulated(*name)
     pool = world.pool("exact", private)
     return pool, world.labels(pool, private)
+
+
+def rheavyhitters(draw, shared, *, rho, v, epsilon):
+    """What `heavy_hitters` lists of whole numbers that a lab draws by itself, with a threshold that `shared` draws."""
+
+    def tally(count):
+        yield from ()
+        return Counter(draw(count).tolist())
+
+    threshold = fraction(v) - fraction(epsilon) + 2 * fraction(epsilon) * Fraction(shared.uniform("heavy hitters"))
+    conversation = heavy_hitters(tally, HeavyHitters.of(rho=rho, v=v, epsilon=epsilon), threshold)
+    with pytest.raises(StopIteration) as ended:  # nobody is asked
+        next(conversation)
+    return ended.value.value[0]

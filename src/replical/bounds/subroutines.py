@@ -1,8 +1,8 @@
 """Replicable answers to two simple questions about a distribution: a mean, and which values are frequent.
 
-Both draw from any sampler and decide by shared randomness, so that two labs with independent samples give the same answer
-with probability at least 1-ρ. Reference: rSTAT and rHeavyHitters (Impagliazzo, Lei, Pitassi, Sorrell 2022); the paper
-boosts by the second; docs/claims/subroutines.md.
+Both decide by shared randomness, so that two labs with independent samples give the same answer with probability at least
+1-ρ. Reference: rSTAT and rHeavyHitters (Impagliazzo, Lei, Pitassi, Sorrell 2022); the paper boosts by the second;
+docs/claims/subroutines.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from replical.errors import ValueOutOfRange
 Sampler = Callable[[int], ArrayLike]
 Ask = TypeVar("Ask")
 Hear = TypeVar("Hear")
-Outcome = TypeVar("Outcome")
 
 _AT_ONCE = 1 << 20  # values drawn at a time
 
@@ -168,7 +167,7 @@ class HeavyHitters:
         Parameters
         ----------
         rho, v, epsilon
-            As for `rheavyhitters`.
+            How often two labs may differ; the shared threshold on the frequency is drawn from [v-ε, v+ε].
         sharp
             Q2 = ⌈(2B+1)² ln(32Q1/ρ)/(2(ρε)²)⌉, B = ⌊1/(v-ε)⌋: at most B values can be near the threshold, not Q1.
 
@@ -223,80 +222,6 @@ def heavy_hitters(
     counts = yield from draw(sizes.counted)
     counted = Counter({value: counts[value] for value in sorted(candidates)})
     return [value for value, times in counted.items() if times >= threshold * sizes.counted], counted
-
-
-def rheavyhitters(
-    sampler: Sampler,
-    shared: SharedRandomness,
-    *,
-    rho: float,
-    v: float,
-    epsilon: float,
-    sharp: bool = False,
-    name: tuple[str | int, ...] = ("heavy hitters",),
-) -> list[int]:
-    """All values of frequency v+ε or more and none of frequency below v-ε, except with probability `rho`.
-
-    Two labs return the identical list with probability at least ``1 - rho``.
-
-    Parameters
-    ----------
-    sampler
-        ``sampler(count)`` gives independent whole numbers, e.g. indices of hypotheses; it is called as often as needed.
-    shared
-        The published random string.
-    rho
-        How often two labs may differ.
-    v, epsilon
-        A shared threshold on the frequency is drawn from [v-ε, v+ε].
-    sharp
-        Fewer draws by a closer count of what can fail; the promise is the same.
-    name
-        Which of several questions this is: each has its own shared word.
-
-    Returns
-    -------
-    values
-        The frequent ones, ascending.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If a parameter is outside its range, or the sampler gives other values, or not as many as asked for.
-
-    Examples
-    --------
-    >>> dice = np.random.default_rng(0)
-    >>> loaded = lambda count: dice.choice(6, size=count, p=[.6, .08, .08, .08, .08, .08])
-    >>> rheavyhitters(loaded, SharedRandomness("published"), rho=.5, v=.5, epsilon=.3)
-    [0]
-    """
-    low = fraction(v) - fraction(epsilon)
-    threshold = low + 2 * fraction(epsilon) * Fraction(shared.uniform(*name))
-    sizes = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon, sharp=sharp)
-    return _outcome(heavy_hitters(lambda count: _tally(sampler, count), sizes, threshold))[0]
-
-
-def _outcome(conversation: Generator[None, None, Outcome]) -> Outcome:
-    """What a conversation ends with that asks nobody."""
-    try:
-        next(conversation)
-    except StopIteration as stop:
-        outcome: Outcome = stop.value
-        return outcome
-    raise AssertionError("nobody is asked")
-
-
-def _tally(sampler: Sampler, count: int) -> Generator[None, None, Counter[int]]:
-    """How often each value comes; a conversation without a question."""
-    tally: Counter[int] = Counter()
-    for values in _draw(sampler, count):
-        if values.dtype.kind not in "iu":
-            raise ValueOutOfRange(f"heavy hitters are counted among whole numbers, got values of {values.dtype}")
-        numbers, times = np.unique(values, return_counts=True)
-        tally.update(dict(zip(numbers.tolist(), times.tolist(), strict=True)))
-    yield from ()
-    return tally
 
 
 def _draw(sampler: Sampler, count: int) -> Iterator[NDArray[Any]]:

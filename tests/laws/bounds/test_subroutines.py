@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import SharedRandomness
-from replical.bounds.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
+from replical.bounds.subroutines import HeavyHitters, Statistic, rstat
 from support import reference
+from support.boosting import rheavyhitters
 
 hundredths = st.integers(1, 99).map(lambda i: i / 100)
 
