@@ -52,7 +52,7 @@ def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
 
 
 def limits() -> dict[str, float]:
-    """What this machine does at most: bytes read a second, with one thread and with all; words counted a second."""
+    """What this machine does at most: bytes read a second, with one thread and with all."""
     block = np.ones(2**25, dtype=np.uint64)
     found = {"read_1": block.nbytes / seconds(lambda: np.bitwise_or.reduce(block))}
     count = backend.thread_count()
@@ -60,17 +60,6 @@ def limits() -> dict[str, float]:
         parts = np.array_split(block, count)
         found["read_all"] = block.nbytes / seconds(lambda: list(pool.map(np.bitwise_or.reduce, parts)))
     found["threads"] = count
-    if backend.trouble() is None:
-        small = np.ones((1, 6, 512), dtype=np.uint64)  # in the nearest cache
-        from replical.core.kernels import numba_rows as compiled
-
-        counts = np.zeros(6, dtype=np.int64)
-
-        def count_bits() -> None:
-            for _ in range(200):
-                compiled._distances_from(small, 0, counts, 0, 6)
-
-        found["popcount_1"] = 200 * small.size / seconds(count_bits)
     return found
 
 
@@ -230,7 +219,6 @@ def warm_up() -> None:
     predictions.disagreement(V[:2], rows)
     predictions.errors(rows, np.ones((64, 2), dtype=np.int64), V)
     predictions.votes(V, rows)
-    predictions.part(V, rows)
     predictions.nearness(rows).nearest_marks(V, rows[:3], V == 0)
 
 
@@ -253,7 +241,6 @@ def show(told: dict[str, Any]) -> None:
     console.print(
         f"reading memory: {most['read_1'] / 1e9:.1f} GB/s with one thread, {most['read_all'] / 1e9:.1f} with "
         f"{most['threads']:.0f}"
-        + (f"; counting bits: {most['popcount_1'] / 1e9:.1f} Gwords/s" if "popcount_1" in most else "")
     )
     view = Table(title="ms; % of reading with one thread; times plain NumPy")
     for column in ("kernel", "size", "plain", "numpy", "%", "×", "numba", "%", "×"):

@@ -263,7 +263,7 @@ def test_a_whole_number_means_the_same_with_and_without_a_point():
 def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(BadProtocol, match=r"cannot read the protocol .*nowhere.toml: No such file"):
         Protocol.read(tmp_path / "nowhere.toml")
-    with pytest.raises(BadProtocol, match="cannot read the protocol .*: it is no regular file"):
+    with pytest.raises(BadProtocol, match="cannot read the protocol .*: Is a directory"):
         Protocol.read(tmp_path)
     for raw in (b"\xff\xfe", b"= 5", b"a = 1\na = 2"):
         (tmp_path / "bad.toml").write_bytes(raw)
