@@ -106,7 +106,6 @@ def test_bad_scores_are_one_sentence(column, message):
         ({"cuts": [0.5, float("nan")]}, ["no", "yes"], "must lie above 0 and at most at 1, got nan"),
         ({"cuts": [0.5, 0.5]}, ["no", "yes"], "listed each once"),
         ({}, ["no", "yes", "perhaps"], "tells two labels apart"),
-        ({"candidates": [{"name": "a", "weight": 2.0}]}, ["no", "yes"], "'a' has a weight, and with cuts"),
         ({"candidates": [{"name": "a"}, {"name": "a"}]}, ["no", "yes"], "named twice"),
     ],
 )

@@ -55,6 +55,6 @@ def test_bad_usage_is_exit_code_2(file, tmp_path, capsys, words, message):
 
 
 def test_a_folder_is_no_certificate(tmp_path, capsys):
-    with pytest.raises(BadUsage, match="cannot read the certificate .*: it is no regular file"):
+    with pytest.raises(BadUsage, match="cannot read the certificate .*: Is a directory"):
         read(tmp_path)
     assert main(["verify", str(tmp_path)]) == 2
