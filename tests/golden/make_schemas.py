@@ -49,10 +49,14 @@ SIGNATURE = record(
 )
 
 
+def urn(name):
+    return "urn:" + name.replace(".", ":").replace("/", ":")
+
+
 def named(name, title, made, **more):
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "urn:" + name.replace(".", ":").replace("/", ":"),
+        "$id": urn(name),
         "title": title,
     }
     return head | made | more
@@ -160,6 +164,7 @@ def certificates():
 def statements():
     """A Statement about a certificate: what is in an envelope."""
     whole, known = certificates()
+    assert urn(file.SCHEMA) == envelope.PREDICATE
     digests = {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[0-9a-f]{64}$"}}
     said = {
         "_type": {"const": envelope.STATEMENT},

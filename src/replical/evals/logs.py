@@ -438,23 +438,25 @@ def _of_instance(found: _Instance, name: str | None) -> Entry:
         name or found.model_id,
         _letter(output, choices),
         _score(found.evaluation.score),
-        _letter(references[0], choices) if len(references) == 1 else None,
+        _letter(references[0], choices, numbered=True) if len(references) == 1 else None,
         found.evaluation_name,
-        str(
-            (found.metadata or {}).get("doc_hash") or found.sample_hash or ""
-        ),  # that of the prompt differs by template
+        str((found.metadata or {}).get("doc_hash") or found.sample_hash or ""),  # the prompt's differs by template
     )
 
 
-def _letter(text: str | None, choices: Sequence[str]) -> str | None:
-    """Which choice an answer is, as a letter, whether its text is given or its letter; the answer itself if it is none.
+def _letter(text: str | None, choices: Sequence[str], *, numbered: bool = False) -> str | None:
+    """Which choice an answer is, as a letter, by its text or letter, or its number from 0; the answer itself if it is none.
 
     >>> _letter("Rome", ["Oslo", "Rome"]), _letter("(B)", ["Oslo", "Rome"]), _letter("Lima", ["Oslo", "Rome"])
     ('B', 'B', 'Lima')
+    >>> _letter("1", ["Oslo", "Rome"], numbered=True)  # what the harness has as the right answer
+    'B'
     """
     if text is None or not choices:
         return text
     places = [place for place, choice in enumerate(choices) if choice.strip() == text.strip()]
+    if not places and numbered and text.isdecimal() and int(text) < len(choices):
+        places = [int(text)]
     if len(places) == 1:
         return chr(ord("A") + places[0])
     letter = _CHOICE.fullmatch(text.strip())

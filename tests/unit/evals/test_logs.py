@@ -1,4 +1,7 @@
-"""Logs of evaluations: small ones by hand, in the published field names, and everything that can be wrong with them."""
+"""Logs of evaluations: small ones by hand, in the published field names, and everything that can be wrong with them.
+
+The harness writes numbers within lists of responses as text, and what is right as text.
+"""
 
 import json
 import tracemalloc
@@ -19,9 +22,10 @@ def choice(number, target, *chances, **more):
     """A line of a multiple-choice task of lm-evaluation-harness."""
     best = max(range(len(chances)), key=chances.__getitem__)
     return {
-        "doc_id": number, "doc": {"question": f"q{number}"}, "target": target,
+        "doc_id": number, "doc": {"question": f"q{number}"}, "target": str(target),
         "arguments": {f"gen_args_{place}": {"arg_0": "Q: ..", "arg_1": f" {'abcd'[place]}"} for place in range(len(chances))},
-        "resps": [[[chance, False]] for chance in chances], "filtered_resps": [[chance, False] for chance in chances],
+        "resps": [[[str(chance), "False"]] for chance in chances],
+        "filtered_resps": [[str(chance), "False"] for chance in chances],
         "filter": "none", "metrics": ["acc", "acc_norm"], "doc_hash": f"hash{number}", "acc": float(str(best) == str(target)),
         "acc_norm": 0.0,
     } | more  # fmt: skip
@@ -190,10 +194,10 @@ def test_progress_is_in_bytes(tmp_path):
 
 
 def test_choices_are_letters_however_they_are_told(tmp_path):
-    """HELM's right answer is the text of a choice, and what models say is a letter."""
+    """HELM's right answer is the text of a choice, and what models say a letter; the harness's right answer is a number."""
     rows = [
         instance("a", "s1", " B", 1, said="B", reference=["Rome"]), instance("b", "s1", "Rome", 1, reference=["Rome"]),
-        instance("c", "s1", " (A) ", 0, reference=["Rome"]), instance("d", "s1", "I do not know", 0, reference=["Rome"]),
+        instance("c", "s1", " (A) ", 0, reference=["1"]), instance("d", "s1", "I do not know", 0, reference=["Rome"]),
     ]  # fmt: skip
     for row in rows:
         row["input"]["choices"] = ["Oslo", "Rome", "A"]

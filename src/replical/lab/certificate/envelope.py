@@ -17,7 +17,7 @@ from replical.lab.signatures import Signer, is_signed
 
 IN_TOTO = "in-toto"
 STATEMENT = "https://in-toto.io/Statement/v1"
-PREDICATE = "urn:replical:certificate:2"
+PREDICATE = "urn:replical:certificate:3"
 PAYLOAD = "application/vnd.in-toto+json"
 
 
