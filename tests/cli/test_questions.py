@@ -47,9 +47,15 @@ class Terminal:
             if not self._read():
                 return False
         self._seen = len(self.text)
-        if answer == CTRL_C:
-            time.sleep(1)  # Python may miss one that comes in the moment between its prompt and its reading
+        end = time.monotonic() + PATIENCE
         os.write(self._master, answer.encode() if answer == CTRL_C else f"{answer}\n".encode())
+        while answer == CTRL_C and self._process.poll() is None and time.monotonic() < end:
+            if not select.select([self._master], [], [], 5)[0]:
+                os.write(
+                    self._master, CTRL_C.encode()
+                )  # Python misses one that comes between its prompt and its reading
+            elif not self._read():
+                break
         return True
 
     def end(self):
