@@ -226,7 +226,7 @@ def test_class_and_plan_are_made_once_in_a_command(tmp_path, monkeypatch, comman
 
         monkeypatch.setattr(protocols, what, call)
 
-    counting("recipe_of")
+    counting("_make_recipe")
     counting("plan")
     (tmp_path / "p.toml").write_text(Protocol.of(content(batch=24)).toml())
     files = []
@@ -236,11 +236,11 @@ def test_class_and_plan_are_made_once_in_a_command(tmp_path, monkeypatch, comman
         made.clear()
         words = ["--pool", table, "--journal", journal, "--labels", f"{table}:truth", "--out", out]
         assert command("run", tmp_path / "p.toml", *words)[0] == 0
-        assert made == {"recipe_of": 1, "plan": 1}
+        assert made == {"_make_recipe": 1, "plan": 1}
         files.append(out)
     made.clear()
     assert command("compare", *files)[0] in (0, 1, 4)
-    assert made == {"recipe_of": 1, "plan": 1}
+    assert made == {"_make_recipe": 1, "plan": 1}
     made.clear()
     assert command("verify", files[1], "--pool", table, "--journal", journal)[0] == 0
-    assert made == {"recipe_of": 1, "plan": 1}
+    assert made == {"_make_recipe": 1, "plan": 1}

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.table import PredictionTable
-from replical.cli.inputs import Prefer, never_over, number, read_prior, whole
-from replical.cli.labels import IdColumn
-from replical.cli.output import answer, progress, prose, reading, warn
+from replical.cli.inputs import IdColumn, Prefer, never_over, number, read_prior, whole
+from replical.cli.output import Json, answer, progress, prose, reading, warn
 from replical.core.exact import round_down, round_up
 from replical.core.files import write_whole
 from replical.core.text import count
@@ -48,7 +47,7 @@ def board_command(
     figure: Annotated[Path | None, typer.Option("--picture", help="the picture to write, as SVG")] = None,
     top: Annotated[int, typer.Option(parser=whole, help="how many models to print")] = _SHOWN,
     id_column: IdColumn = "id",
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> None:
     """Who is first, is that proven, how far behind is everybody, and would another draw of the items say the same?
 
@@ -140,7 +139,7 @@ def import_command(
         str | None, typer.Option(help="for other formats: the name of a reader that some installed package has")
     ] = None,
     common: Annotated[bool, typer.Option("--common", help="leave out items that some model has not answered")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write logs of evaluations as one table: a row an item, a column a model, the right answers as label.
 

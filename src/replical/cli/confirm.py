@@ -10,9 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli import labels as sources
-from replical.cli.inputs import number, whole
-from replical.cli.output import answer, notes, prose
-from replical.cli.page import PageWords
+from replical.cli.inputs import IdColumn, PageWords, number, whole
+from replical.cli.output import Json, answer, notes, prose
 from replical.cli.protocol import loss_words
 from replical.cli.run_protocol import KeyFile, RegisterFile, Registration
 from replical.core.exact import fraction
@@ -57,12 +56,12 @@ def confirm_command(
     show: sources.Show = None,
     answers: sources.AnswerFile = None,
     batches: sources.Batches = None,
-    id_column: sources.IdColumn = "id",
+    id_column: IdColumn = "id",
     annotator: sources.Annotator = None,
     page: PageWords = None,
     public: sources.Public = None,
     envelope: sources.Envelope = None,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
 

@@ -9,9 +9,8 @@ from typing import Annotated
 
 import typer
 
-from replical.cli.inputs import never_over
-from replical.cli.labels import IdColumn
-from replical.cli.output import answer, prose
+from replical.cli.inputs import IdColumn, never_over
+from replical.cli.output import Json, answer, prose
 from replical.core.files import write_whole
 from replical.core.text import count
 from replical.errors import BadTable
@@ -23,7 +22,7 @@ def apply_command(
     table: Annotated[Path, typer.Option(help="items with the rule's columns: .parquet or .csv")],
     out: Annotated[Path, typer.Option(help="the CSV file to write: id and label")],
     id_column: IdColumn = "id",
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write what a published rule says about every row of a table. The certificate is checked by itself first."""
     never_over({"--out": out}, {"the certificate": certificate, "--table": table})

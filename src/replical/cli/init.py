@@ -18,7 +18,7 @@ from replical.cli import inputs as flags
 from replical.cli import protocol_sections as sections
 from replical.cli import questions
 from replical.cli.order import PublicOrder, ask_order, by_columns, read_order
-from replical.cli.output import answer, prose
+from replical.cli.output import Json, answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.questions import MANY, SHORTLIST, Choices
 from replical.core.text import count, listing
@@ -53,7 +53,7 @@ def init_command(
         typer.Option(help="column with the right answers, if the table has one  [default: found by its name]"),
     ] = None,
     leave_out: flags.LeaveOut = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    id_column: flags.IdColumn = "id",
     out: Annotated[Path, typer.Option(help="the protocol to write")] = Path("protocol.toml"),
     epsilon: Annotated[
         float | None,
@@ -115,7 +115,7 @@ def init_command(
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing protocol")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="ask nothing: take what is proposed")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> None:
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 

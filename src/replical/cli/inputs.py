@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,10 +57,12 @@ Prefer = Annotated[
         "order wrote",
     ),
 ]
+NetSeed = Annotated[str | None, typer.Option("--seed", help="the published text a net of half-spaces is drawn from")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="a rare parameter; once for each")]
 Candidates = Annotated[
     str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models  [default: read from the table]")
 ]
+IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
 LeaveOut = Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")]
 LabelValues = Annotated[
     str | None,
@@ -72,6 +75,76 @@ Price = Annotated[
 ]
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
 PLAN = Parameter(name="plan", kind="word", words=("tight", "paper"), help="paper: the numbers of the paper's learners")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """How a page is served, as words such as ``port=8000`` say; keys of the words are the names of the fields."""
+
+    votes: int = 1  # people who label each item; an odd number
+    host: str = "127.0.0.1"  # address to listen on
+    port: int = 8765  # 0 for any free one
+    media: Path | None = None  # the folder that pictures and sounds are served from
+    instructions: Path | None = None  # a Markdown file for whoever labels
+    people: Path | None = None  # names, one a line, who get personal links; nobody else labels
+    token: bool = True  # without it every user and program of this machine may label
+    proxy: str | None = None  # address of a proxy that says who comes from where, by https or not
+    url: str | None = None  # address of Label Studio
+    project: int | None = None  # of Label Studio; one is made if left out
+
+    @classmethod
+    def of(cls, words: Sequence[str], *, live: bool = False) -> PageOptions:
+        """What the words of ``--page`` say of the page; of Label Studio if that is `live`.
+
+        Examples
+        --------
+        >>> options = PageOptions.of(["port=0", "media=pictures", "token=no"])
+        >>> options.port, str(options.media), options.token, options.votes
+        (0, 'pictures', False, 1)
+        """
+        found: dict[str, Any] = {}
+        for word in words:
+            key, _, value = word.partition("=")
+            if key not in _PAGE:
+                near = get_close_matches(key, _PAGE, n=1)
+                meant = f"did you mean {near[0]}?" if near else f"its keys are {', '.join(_PAGE)}"
+                raise BadUsage(f"--page has no key {key!r}: {meant}")
+            if key in found:
+                raise BadUsage(f"--page gives {key} twice: leave one of them out")
+            if key not in (_LIVE if live else _PAGE.keys() - {"url", "project"}):
+                raise BadUsage(f"--page {key}=.. is for --ask {'page' if live else 'label-studio'}: leave it out")
+            read, takes = _PAGE[key]
+            try:
+                found[key] = read(value) if value else int(value)  # nothing is no value of any key
+            except (KeyError, ValueError):
+                raise BadUsage(f"--page {key}=.. takes {takes}, got {word!r}") from None
+        if live and "url" not in found:
+            raise BadUsage("--ask label-studio needs the address of the server: --page url=http://HOST:PORT")
+        return cls(**found)
+
+
+# How values are read, and what they are, by the types of the fields.
+_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "str": (str, "an address"),
+    "Path": (Path, "a path"),
+    "bool": ({"yes": True, "no": False}.__getitem__, "yes or no"),
+}
+_PAGE = {each.name: _KINDS[str(each.type).partition(" ")[0]] for each in fields(PageOptions)}
+_LIVE = {"votes", "url", "project"}  # what Label Studio is told
+PageWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--page",
+        metavar="KEY=VALUE",
+        help="how the page is served, once for each: votes=3 (people who label each item; an odd number), host=ADDRESS, "
+        "port=NUMBER (0 for any free one), media=FOLDER (of pictures and sounds), instructions=FILE (Markdown, for whoever "
+        "labels), people=FILE (of names, one a line, who get personal links; nobody else labels), token=no (every user and "
+        "program of this machine may label), proxy=ADDRESS (of a proxy that tells where each visitor comes from); "
+        "url=ADDRESS of Label Studio, project=NUMBER there (a new one if left out)",
+        autocompletion=lambda: [f"{key}=" for key in _PAGE],
+    ),
+]
 
 
 def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it

@@ -10,7 +10,7 @@ import typer
 
 from replical.classes.grading import answering
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, prose
+from replical.cli.output import Json, answer, prose
 from replical.core.text import count, visible
 from replical.errors import BadJournal, BadLabel, Unwritten
 from replical.lab.columns import said_code
@@ -20,7 +20,7 @@ from replical.lab.journal.ledger import Ledger, export_labels
 
 def show_command(
     journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> None:
     """Go along the chain of a journal, event by event; an event that was changed, moved, removed or put in is named.
 

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replical.classes.grading import Gold, Said, Scores
-from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
+from replical.cli.inputs import PageOptions, columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading, warn
-from replical.cli.page import PageOptions, serve_page
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab import run
@@ -53,7 +52,6 @@ AnswerFile = Annotated[
     Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
 ]
 Batches = Annotated[Path | None, typer.Option("--batches", help="folder of the batches  [default: beside the journal]")]
-IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
 Envelope = Annotated[
     str | None,
     typer.Option(help="in-toto: write the certificate as an in-toto Statement, with --key in a DSSE envelope"),
@@ -112,6 +110,8 @@ class Source:
         elif self.ask == "terminal":
             ask_at_terminal(session, self.details, outlook)
         elif self.ask == "page":
+            from replical.cli.page import serve_page  # most runs have none
+
             serve_page(
                 session, self.details, session.protocol.title or "Labelling", self.page or PageOptions(), outlook
             )

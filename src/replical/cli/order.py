@@ -11,8 +11,7 @@ import typer
 from replical.classes.recipe import Recipe
 from replical.cli import inputs as flags
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
-from replical.cli.output import answer, prose
-from replical.cli.page import PageOptions, PageWords, serve_page
+from replical.cli.output import Json, answer, prose
 from replical.cli.protocol_sections import labels_section, read_models
 from replical.core.files import write_whole
 from replical.core.text import count
@@ -52,7 +51,7 @@ def order_command(
     journal: Annotated[Path | None, typer.Option(help="of --ask: the file that keeps every label")] = None,
     show: Show = None,
     annotator: Annotator = None,
-    page: PageWords = None,
+    page: flags.PageWords = None,
     candidates: flags.Candidates = None,
     leave_out: flags.LeaveOut = None,
     values: flags.LabelValues = None,
@@ -60,7 +59,7 @@ def order_command(
     abstain: flags.Abstain = None,
     price: flags.Price = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing order")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> int:
     """Put good models first: an order from public items that are not labelled, for init --public TABLE --prefer FILE.
 
@@ -91,7 +90,7 @@ def order_command(
             raise BadTable(f"{error}: label it, or have people asked, who may skip it (--ask page)") from error
     else:
         assert journal is not None, "checked above"
-        options = (PageOptions.of(page) if page else PageOptions()) if ask == "page" else None
+        options = (flags.PageOptions.of(page) if page else flags.PageOptions()) if ask == "page" else None
         columns = flags.columns_to_show(show, set(recipe.columns))
         draft = {"class": section, "labels": about}
         session, found = _ask_people(items, draft, journal, table, columns, annotator=annotator, page=options)
@@ -144,7 +143,7 @@ def _ask_people(
     columns: list[str],
     *,
     annotator: str | None = None,
-    page: PageOptions | None = None,
+    page: flags.PageOptions | None = None,
 ) -> tuple[Session, Inquiry | None]:
     """A hundred labels from people, at the terminal or at a page; no inquiry while some are pending."""
     content: dict[str, Any] = {"schema": PROTOCOL, "title": "Public order", "seed": _DRAFT, **draft}
@@ -155,6 +154,8 @@ def _ask_people(
         if page is None:
             ask_at_terminal(session, details)
         else:
+            from replical.cli.page import serve_page  # most orders have none
+
             serve_page(session, details, "Labelling", page)
         if session.open:
             return session, None
@@ -223,7 +224,7 @@ def read_order(
     table = Path(public)
     if not table.exists():
         raise BadUsage(f"beside such an order --public names the table alone, and there is no file {public}")
-    if pool is not None and table.exists() and table.samefile(pool):
+    if pool is not None and table.samefile(pool):
         raise BadUsage(f"public items belong to no lab, and {table} is your table: give --public a table of its own")
     order.places(recipe, str(file))
     items = flags.pool_of(table, recipe)

@@ -10,13 +10,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from replical.core.text import visible
 from replical.errors import Unwritten
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
 # A terminal that says it is zero columns wide would swallow every line.
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None

@@ -1,16 +1,14 @@
-"""The labelling page: its options, serving it until a run has ended, and ``replical label`` for a run elsewhere."""
+"""The labelling page: serving it until a run has ended, and ``replical label`` for a run elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.inputs import columns_to_show, details_from
+from replical.cli.inputs import IdColumn, PageOptions, PageWords, columns_to_show, details_from
 from replical.cli.output import notes, prose
 from replical.core.files import read_text
 from replical.errors import BadUsage, need
@@ -22,81 +20,11 @@ if TYPE_CHECKING:
     from replical.cli.forecasts import Outlook
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageOptions:
-    """How a page is served, as words such as ``port=8000`` say; keys of the words are the names of the fields."""
-
-    votes: int = 1  # people who label each item; an odd number
-    host: str = "127.0.0.1"  # address to listen on
-    port: int = 8765  # 0 for any free one
-    media: Path | None = None  # the folder that pictures and sounds are served from
-    instructions: Path | None = None  # a Markdown file for whoever labels
-    people: Path | None = None  # names, one a line, who get personal links; nobody else labels
-    token: bool = True  # without it every user and program of this machine may label
-    proxy: str | None = None  # address of a proxy that says who comes from where, by https or not
-    url: str | None = None  # address of Label Studio
-    project: int | None = None  # of Label Studio; one is made if left out
-
-    @classmethod
-    def of(cls, words: Sequence[str], *, live: bool = False) -> PageOptions:
-        """What the words of ``--page`` say of the page; of Label Studio if that is `live`.
-
-        Examples
-        --------
-        >>> options = PageOptions.of(["port=0", "media=pictures", "token=no"])
-        >>> options.port, str(options.media), options.token, options.votes
-        (0, 'pictures', False, 1)
-        """
-        found: dict[str, Any] = {}
-        for word in words:
-            key, _, value = word.partition("=")
-            if key not in _PAGE:
-                near = get_close_matches(key, _PAGE, n=1)
-                meant = f"did you mean {near[0]}?" if near else f"its keys are {', '.join(_PAGE)}"
-                raise BadUsage(f"--page has no key {key!r}: {meant}")
-            if key in found:
-                raise BadUsage(f"--page gives {key} twice: leave one of them out")
-            if key not in (_LIVE if live else _PAGE.keys() - {"url", "project"}):
-                raise BadUsage(f"--page {key}=.. is for --ask {'page' if live else 'label-studio'}: leave it out")
-            read, takes = _PAGE[key]
-            try:
-                found[key] = read(value) if value else int(value)  # nothing is no value of any key
-            except (KeyError, ValueError):
-                raise BadUsage(f"--page {key}=.. takes {takes}, got {word!r}") from None
-        if live and "url" not in found:
-            raise BadUsage("--ask label-studio needs the address of the server: --page url=http://HOST:PORT")
-        return cls(**found)
-
-
-# How values are read, and what they are, by the types of the fields.
-_KINDS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "int": (int, "a whole number"),
-    "str": (str, "an address"),
-    "Path": (Path, "a path"),
-    "bool": ({"yes": True, "no": False}.__getitem__, "yes or no"),
-}
-_PAGE = {each.name: _KINDS[str(each.type).partition(" ")[0]] for each in fields(PageOptions)}
-_LIVE = {"votes", "url", "project"}  # what Label Studio is told
-PageWords = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--page",
-        metavar="KEY=VALUE",
-        help="how the page is served, once for each: votes=3 (people who label each item; an odd number), host=ADDRESS, "
-        "port=NUMBER (0 for any free one), media=FOLDER (of pictures and sounds), instructions=FILE (Markdown, for whoever "
-        "labels), people=FILE (of names, one a line, who get personal links; nobody else labels), token=no (every user and "
-        "program of this machine may label), proxy=ADDRESS (of a proxy that tells where each visitor comes from); "
-        "url=ADDRESS of Label Studio, project=NUMBER there (a new one if left out)",
-        autocompletion=lambda: [f"{key}=" for key in _PAGE],
-    ),
-]
-
-
 def label_command(
     journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="of a run started with --ask journal")],
     pool: Annotated[Path | None, typer.Option(help="the pool, for the columns to show")] = None,
     show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels")] = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    id_column: IdColumn = "id",
     page: PageWords = None,
     invite: Annotated[
         str | None,

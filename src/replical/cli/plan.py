@@ -13,8 +13,8 @@ from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.grading import Scores, loss_of
 from replical.cli import forecasts
-from replical.cli.inputs import CLASSES, SIMULATED, learner_flag, parameter, pool_of, whole
-from replical.cli.output import answer, progress, prose
+from replical.cli.inputs import CLASSES, SIMULATED, IdColumn, NetSeed, learner_flag, parameter, pool_of, whole
+from replical.cli.output import Json, answer, progress, prose
 from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import amount, count, plural
@@ -40,13 +40,12 @@ ItemsFile = Annotated[Path | None, typer.Option("--pool", help="unlabelled items
 Noise = Annotated[str | None, typer.Option("--noise", help="share of wrong labels to expect (default: nu)")]
 Truths = Annotated[int, typer.Option("--truths", parser=whole, help="worlds to simulate, each with a pair of labs")]
 Everything = Annotated[bool, typer.Option("--all", help="also the bills of every learner")]
-Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
 
 def plan_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="a protocol file")],
     pool: ItemsFile = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    id_column: IdColumn = "id",
     theta: Theta = None,
     nu: Nu = None,
     labs: Labs = 2,
@@ -78,7 +77,7 @@ def bill_command(
     theta: Theta = None,
     nu: Nu = None,
     labs: Labs = 2,
-    seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
+    seed: NetSeed = None,
     everything: Everything = False,
     as_json: Json = False,
 ) -> None:

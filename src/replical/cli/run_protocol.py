@@ -12,9 +12,8 @@ import typer
 
 from replical.cli import labels as sources
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
-from replical.cli.inputs import SIMULATED, Device, never_over, whole
-from replical.cli.output import answer, notes, prose, warn
-from replical.cli.page import PageWords
+from replical.cli.inputs import SIMULATED, Device, IdColumn, PageWords, never_over, whole
+from replical.cli.output import Json, answer, notes, prose, warn
 from replical.core.files import write_whole
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
@@ -64,7 +63,7 @@ def run_command(
     show: sources.Show = None,
     answers: sources.AnswerFile = None,
     batches: sources.Batches = None,
-    id_column: sources.IdColumn = "id",
+    id_column: IdColumn = "id",
     annotator: sources.Annotator = None,
     page_words: PageWords = None,
     until_budget: Annotated[
@@ -95,7 +94,7 @@ def run_command(
     ] = 12,
     device: Device = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> int:
     """Say what to expect, ask for labels one batch after the other, and write a certificate.
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from replical.classes.grading import loss_of
-from replical.cli.inputs import never_over, pool_of, whole
-from replical.cli.output import answer, notes, prose
+from replical.cli.inputs import IdColumn, never_over, pool_of, whole
+from replical.cli.output import Json, answer, notes, prose
 from replical.core.files import write_whole
 from replical.core.text import at_most, confidence, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
@@ -55,7 +55,7 @@ def verify_command(
         Path | None, typer.Option(help="the public table that handicaps were made from: they are computed again")
     ] = None,
     registration: RegistrationFile = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    id_column: IdColumn = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
     opening: Annotated[
         Path | None, typer.Option(help="labels that the lab has opened (journal open): are they those it committed to?")
@@ -70,7 +70,7 @@ def verify_command(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="list what was checked, and what could not be and why")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> int:
     """Recompute what a certificate says: alone, with the pool, or with pool and journal.
 
@@ -198,7 +198,7 @@ def open_command(
         str | None, typer.Option(help="a public value, drawn after the certificate was published, that draws labels")
     ] = None,
     draw: Annotated[int | None, typer.Option(parser=whole, help="so many labels are drawn by the beacon")] = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    id_column: IdColumn = "id",
 ) -> None:
     """Prove which labels some items have in a certificate, and tell nothing of the others: verify --opening checks it."""
     if (beacon is None) != (draw is None) or (beacon is None and not items):
@@ -226,9 +226,9 @@ def compare_command(
         list[Path] | None,
         typer.Option(help="the pool of a certificate, one for each, in their order: do labs share items?"),
     ] = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    id_column: IdColumn = "id",
     registration: RegistrationFiles = None,
-    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+    as_json: Json = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if that is undecided.
 

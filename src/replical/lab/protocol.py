@@ -175,8 +175,7 @@ class Protocol:
     @cached_property
     def recipe(self) -> Recipe:
         """The class and the columns it needs, and what predictions cost."""
-        parts = [self.content[key] for key in ("class", "labels", "seed")]
-        made = remembered("class", parts, lambda: recipe_of(*parts))
+        made = recipe_of(*(self.content[key] for key in ("class", "labels", "seed")))
         return replace(made, group=self.content.get("pool", {}).get("group"))
 
     @cached_property
@@ -280,6 +279,10 @@ class Protocol:
 
 def recipe_of(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
     """A class `section` and the section of `labels` together: candidates may abstain, and predictions cost."""
+    return remembered("class", [section, labels, seed], lambda: _make_recipe(section, labels, seed))
+
+
+def _make_recipe(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
     values, abstain = answering(labels), labels.get("abstain")
     if isinstance(values, Gold):
         if section.get("kind") != "table" or "cuts" in section:

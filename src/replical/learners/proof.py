@@ -14,14 +14,13 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from replical.classes.base import Items
+from replical.classes.base import Indices, Items
 from replical.classes.recipe import Recipe
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
-from replical.core.ranges import set_of
 from replical.core.text import about, at_least, at_most, confidence, count, two_of
+from replical.errors import BadCertificate
 from replical.learners.catalogue import Record, load
 from replical.learners.plan import Condition, Cost, Plan, RunReport
 from replical.learners.result import AnswerError, Result
@@ -95,7 +94,7 @@ class Claim:
 
     body: Mapping[str, Any]
     protocol: Published
-    read_survivors: Callable[[], NDArray[np.int64]]
+    read_survivors: Callable[[], Indices]
     rounds: Sequence[Mapping[str, Any]]
 
     @property
@@ -109,7 +108,7 @@ class Claim:
         return self.protocol.shared
 
     @cached_property
-    def survivors(self) -> NDArray[np.int64]:
+    def survivors(self) -> Indices:
         """Numbers of the hypotheses that are left, ascending."""
         return self.read_survivors()
 
@@ -349,6 +348,44 @@ def _short(value: Any) -> str:
     text = _WORDS[value] if value is None or isinstance(value, bool) else str(value)
     most = 19 if text.startswith("sha256:") else 60
     return text if len(text) <= most else f"{text[:most]}.."
+
+
+def set_of(indices: Indices) -> dict[str, Any]:
+    """A set of hypotheses as ranges.
+
+    Examples
+    --------
+    >>> set_of(np.array([1, 2, 3, 7]))
+    {'count': 4, 'ranges': [[1, 3], [7, 7]]}
+    """
+    breaks = np.flatnonzero(np.diff(indices) > 1)
+    starts = indices[np.concatenate(([0], breaks + 1))] if len(indices) else indices
+    ends = indices[np.concatenate((breaks, [len(indices) - 1]))] if len(indices) else indices
+    ranges = [[int(low), int(high)] for low, high in zip(starts, ends, strict=True)]
+    return {"count": len(indices), "ranges": ranges}
+
+
+def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
+    """The set that `set_of` wrote; anything else is refused."""
+    ranges = ranges_of(entry, n)
+    return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
+
+
+def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
+    """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included."""
+    try:
+        ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
+        size = entry["count"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadCertificate("a set of hypotheses is written as ranges [low, high] with their count") from error
+    before = -2
+    for low, high in ranges:
+        if not before + 1 < low <= high < n:
+            raise BadCertificate(f"the range [{low}, {high}] is not ascending, apart from the last, and below {n}")
+        before = high
+    if sum(high - low + 1 for low, high in ranges) != size:
+        raise BadCertificate(f"the ranges do not hold {size} hypotheses")
+    return ranges
 
 
 def is_number(value: Any) -> bool:

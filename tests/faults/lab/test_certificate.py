@@ -9,7 +9,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from replical.cli import main
-from replical.core.ranges import set_of
 from replical.errors import BadCertificate
 from replical.lab.certificate.file import plan_of, read, shared_of, text_of, write
 from replical.lab.certificate.page import page
@@ -18,6 +17,7 @@ from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import transcript
 from replical.learners.plan import STOP
+from replical.learners.proof import set_of
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
 

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from replical.bounds.betting import share_interval
-from replical.core.ranges import indices_of, set_of
 from replical.lab.certificate.file import body_of, shared_of
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import confirming
 from replical.lab.sessions.session import Budgets, Session
 from replical.learners.catalogue import of_lists
 from replical.learners.handicap.certificate import FAMILY
+from replical.learners.proof import indices_of, set_of
 from support.attacks import ATTACKS, times
 from support.certificates import resealed
 from support.lab import KINDS, Run, content, world

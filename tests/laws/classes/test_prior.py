@@ -14,7 +14,6 @@ from replical.classes.prior import UNIFORM, exponentials
 from replical.core import randomness
 from replical.core.bits import numbers_in
 from replical.core.exact import lower_tail, upper_tail
-from replical.core.ranges import within
 
 words = st.integers(0, 2**64 - 1)
 seeds = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
@@ -178,10 +177,3 @@ def test_blocks_of_ranges_hold_every_number_once_and_no_more_than_they_may(steps
     assert [each for block in cut for each in block] == [each for low, high in ranges for each in range(low, high + 1)]
     assert all(len(block) == most for block in cut[:-1])
     assert all(0 < len(block) <= most for block in cut)
-
-
-@settings(max_examples=40)
-@given(st.sets(st.integers(0, 12)), st.sets(st.integers(0, 12)))
-def test_ranges_lie_within_ranges_as_sets_do(inner, outer):
-    assert within(ranges_of(sorted(inner)), ranges_of(sorted(outer))) == (inner <= outer)
-    assert within(ranges_of(sorted(inner)), ranges_of(sorted(inner | outer)))

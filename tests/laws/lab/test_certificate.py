@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.core.ranges import indices_of, set_of
+from replical.learners.proof import indices_of, set_of
 
 
 @settings(max_examples=60)

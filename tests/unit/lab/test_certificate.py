@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replical.core.ranges import indices_of
 from replical.errors import BadCertificate
 from replical.lab.certificate.checks import same
 from replical.lab.certificate.compare import compare
@@ -16,6 +15,7 @@ from replical.lab.certificate.verify import verify
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.session import Session
+from replical.learners.proof import indices_of
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, Run, content, private, world
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from replical.core.canonical import fingerprint
-from replical.core.ranges import set_of
 from replical.lab.certificate.compare import compare
+from replical.learners.proof import set_of
 from support.lab import Run, content, world
 
 ORDER = {"from": "order", "order": [3, 1, 4, 0, 5, 2]}

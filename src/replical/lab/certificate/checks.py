@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from replical.classes.base import size_of
 from replical.classes.grading import Scores
-from replical.core.ranges import indices_of, ranges_of
 from replical.core.text import count
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import condition_part, seal, summary_hypotheses
@@ -25,7 +24,7 @@ from replical.lab.schema import is_name
 from replical.learners.catalogue import Record, find
 from replical.learners.handicap.confirm import CONFIRM
 from replical.learners.plan import STOP, Plan, Rounds
-from replical.learners.proof import Claim, Published, Step, family_of, is_count, same
+from replical.learners.proof import Claim, Published, Step, family_of, indices_of, is_count, ranges_of, same
 
 Status = Literal["checked", "not checkable", "failed"]
 

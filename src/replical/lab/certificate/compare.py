@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from replical.core.ranges import overlap, ranges_of
 from replical.core.text import count
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import index_of, protocol_of, record_of
 from replical.lab.certificate.overlap import Shared, shared_by
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.learners.proof import family_of
+from replical.learners.proof import family_of, ranges_of
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
 
@@ -174,7 +173,7 @@ def _common(runs: Sequence[Any], *, dependent: bool) -> Common:
     plan, n, family = protocol.plan, len(protocol.recipe.C), family_of(protocol.record)
     left = ranges_of(runs[0]["survivors"], n)
     for body in runs[1:]:
-        left = overlap(left, ranges_of(body["survivors"], n))
+        left = _overlap(left, ranges_of(body["survivors"], n))
     members = tuple(islice((h for low, high in left for h in range(low, high + 1)), _NAMED))
     parts = [body["proof"] for body in runs]
     joint = (
@@ -189,6 +188,23 @@ def _common(runs: Sequence[Any], *, dependent: bool) -> Common:
         favourite=None if joint is None else protocol.recipe.describe(joint[1]),
         alike=family.items_alike(plan, parts, members),
     )
+
+
+def _overlap(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The numbers that two lists of ascending ranges have in common.
+
+    Examples
+    --------
+    >>> _overlap([(1, 4), (7, 9)], [(0, 2), (4, 8)])
+    [(1, 2), (4, 4), (7, 8)]
+    """
+    found, i, j = [], 0, 0
+    while i < len(one) and j < len(other):
+        low, high = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
+        if low <= high:
+            found.append((low, high))
+        i, j = (i + 1, j) if one[i][1] < other[j][1] else (i, j + 1)
+    return found
 
 
 def confirms(body: Mapping[str, Any]) -> bool:

@@ -21,7 +21,6 @@ import numpy as np
 from replical.core.canonical import fingerprint
 from replical.core.files import REMEDY, trusts_sizes
 from replical.core.randomness import PrivateRandomness
-from replical.core.ranges import indices_of
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.certificate import checks as rules
@@ -38,7 +37,7 @@ from replical.lab.sessions.session import Budgets, Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.catalogue import find, takes_handicaps
 from replical.learners.plan import STOP
-from replical.learners.proof import family_of, same
+from replical.learners.proof import family_of, indices_of, same
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
 
