@@ -73,6 +73,18 @@ def test_an_honest_certificate_is_never_refused(tmp_path_factory, drawn):
     valid_at_every_depth(tmp_path_factory.mktemp("honest"), *drawn)
 
 
+def test_nor_is_one_whose_favourite_left_early_in_a_pool_where_most_items_say_nothing(tmp_path):
+    """Bets of whoever left are over, so what is scanned later costs them nothing."""
+    columns, other = world(candidates=3, items=3000, best=0.0, worst=0.0), {"yes": "no", "no": "yes"}
+    for name, every, first in (("m0", 5, 0), ("m1", 300, 0), ("m2", 300, 150)):
+        for row in range(first, 3000, every):
+            columns[name][row] = other[columns["truth"][row]]
+    said = content(candidates=3, epsilon=0.05, rho=0.1, delta=0.05, handicap={"from": "order", "order": [0, 1, 2]})
+    with Run(tmp_path, said, columns) as run:
+        assert 0 not in run.session.result.survivors.indices
+        assert verify(run.certificate).failed == ()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", SAID)
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))

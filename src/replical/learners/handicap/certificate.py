@@ -354,12 +354,16 @@ def _reach(claim: Claim) -> str | None:
 
 
 def _most(plan: HandicapPlan, part: Mapping[str, Any], theta: float) -> float:
-    """ln of the most that a bet on a difference of `theta` can have come to, had every label spoken for it."""
+    """ln of the most that a bet on a difference of `theta` can have come to, had every label spoken for it.
+
+    Quiet items that cost may have come when it was over.
+    """
     spoke = part["scanned"] if plan.noiseless else part["asked"]  # labels may be inferred
     quiet = part["scanned"] - spoke
     stakes = [stake / (1 - theta) if theta < 0 else stake for stake in plan.stakes]
-    pays = theta if plan.groups == SINGLE else max(theta, 0.0)  # quiet items may be in groups with others
-    logs: list[float] = [spoke * log1p(stake * (theta + 1)) + quiet * log1p(stake * pays) for stake in stakes]
+    logs: list[float] = [
+        spoke * log1p(stake * (theta + 1)) + quiet * log1p(stake * max(theta, 0.0)) for stake in stakes
+    ]
     most = max(logs)
     return most + log(sum(exp(each - most) for each in logs) / len(logs))
 
