@@ -250,3 +250,15 @@ def test_a_run_says_what_is_proven_of_the_first_of_an_order(names, words, folder
     said = capsys.readouterr().out
     assert words in said, said
     assert ("decide by the plain rule" in said) == (words == "is clearly behind")
+
+
+def test_who_is_clearly_behind_is_not_to_be_first_again(folder, capsys):
+    """A larger epsilon would prove it good enough, and that is not wanted."""
+    content = (folder / "p.toml").read_text()
+    (folder / "p.toml").write_text(content + f"[handicap]\nfrom = 'order'\norder = {json.dumps(NAMES[::-1])}\n")
+    rows = [[f"i{i}", *(int(i % 40 == number) for number in range(7)), i % 2, 0] for i in range(400)]
+    with (folder / "pool.csv").open("w", newline="") as out:
+        csv.writer(out).writerows([["id", *NAMES, "truth"], *rows])
+    assert main([*RUN, "--labels", "pool.csv:truth", "--truths", "0"]) == 0
+    said = capsys.readouterr().out
+    assert re.search("m7 errs at most .*: a public order in which m[0-6] is the first\\.\n", said), said

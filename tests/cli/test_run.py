@@ -153,16 +153,24 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
 
 def test_a_run_without_a_proof_says_all_that_has_to_be_typed(lab):
     """Rows for the upper end of the range, less those that are left; and rows beside labels where these need them."""
-    lab.protocol(batch=4, epsilon=0.08)
-    for items, budget, way in (  # an end that is not known is no number
-        (150, 4, r"type the same command with --until-budget \d+"),
-        (30, 4, r"add (?:\d+ )?rows at the end of the pool's table and type the same command with --until-budget \d+"),
-        (40, None, r"add \1 rows at the end of the pool's table and type the same command again"),
+    grow = "rows at the end of the pool's table and type the same command"
+    for items, budget, numbers, way in (  # an end that is not known is no number
+        (150, 4, {}, r"type the same command with --until-budget \d+"),
+        (30, 4, {}, rf"add (?:\d+ )?{grow} with --until-budget \d+"),
+        (30, 22, {"epsilon": 0.02}, rf"add (?:\d+ )?{grow} with --until-budget \d+"),
+        (40, None, {}, rf"add \1 {grow} again"),
+        (
+            30,
+            None,
+            {"epsilon": 0.02, "max_labels": 22},
+            rf"add (?:\d+ )?{grow} again; more than 22 labels the protocol .*",
+        ),
     ):
+        lab.protocol(**{"batch": 4, "epsilon": 0.08, **numbers})
         write_csv(lab.folder / "few.csv", {name: column[:items] for name, column in world(seed=5, items=150).items()})
-        most = () if budget is None else ("--until-budget", budget)
-        lab("run", "p.toml", "--pool", "few.csv", "--labels", "few.csv:truth", "--truths", "0", *most, "--journal",
-            f"{items} {budget}.db", "--out", f"{items} {budget}.json")  # fmt: skip
+        until = () if budget is None else ("--until-budget", budget)
+        lab("run", "p.toml", "--pool", "few.csv", "--labels", "few.csv:truth", "--truths", "0", *until, "--journal",
+            f"{items} {budget} {len(numbers)}.db", "--out", "few.json")  # fmt: skip
         told = r"(?:to ([\d,]+)\)|.*), (?:with|among) .*, if they are like those so far: "
         assert re.search(rf"{told}{way}\. Or a next protocol", lab.out), lab.out
 

@@ -167,7 +167,7 @@ class HandicapFamily(Family):
         assert isinstance(proof, proofs.HandicapProof), "that of such a run"
         proven = _tolerance_words(result, protocol)
         if not proof.certified:
-            return f"Not certified: {proof.verdict.why}.{proven} {' '.join(_advice(proof, _plan(protocol)))}"
+            return f"Not certified: {proof.verdict.why}.{proven} {' '.join(_advice(result, protocol))}"
         whose = protocol.recipe.member
         noiseless = f", if some {whose} makes no error" if plan.infers else ""
         return (
@@ -224,8 +224,9 @@ def _tolerance_words(result: Result, protocol: Published) -> str:
     best = f"the best {protocol.recipe.member}{plan.among}"
     most = f"{protocol.recipe.errs} at most {at_most(proof.tolerance, 4)} more than {best} ({level})."
     behind = ""
-    if plan.favourite not in result.survivors.indices:
+    if _is_behind(result, plan):
         behind = f" {first} is clearly behind: the others decide by the plain rule."
+        first = protocol.recipe.describe(plan.favourite)
     if proof.certified and result.hypothesis == plan.favourite:
         return "" if _tells_answer(result, protocol) else f" It {most}"
     if proof.tolerance >= 1:
@@ -242,8 +243,15 @@ def _tells_answer(result: Result, protocol: Published) -> bool:
     )
 
 
-def _advice(proof: proofs.HandicapProof, plan: HandicapPlan) -> Iterator[str]:
+def _is_behind(result: Result, plan: HandicapPlan) -> bool:
+    """Is there a public order whose first has left the survivors?"""
+    return plan.favourite is not None and plan.favourite not in result.survivors.indices
+
+
+def _advice(result: Result, protocol: Published) -> Iterator[str]:
     """What would help, about how much of it, and what to type."""
+    proof, plan = result.proof, _plan(protocol)
+    assert isinstance(proof, proofs.HandicapProof), "that of such a run"
     verdict, first = proof.verdict, proof.verdict.helps.partition(",")[0]
     if proof.ahead is None or first not in ("more items", "more labels"):
         yield f"What helps: {verdict.helps}."
@@ -251,11 +259,12 @@ def _advice(proof: proofs.HandicapProof, plan: HandicapPlan) -> Iterator[str]:
     yield f"To a proof it takes {proof.more}, if they are like those so far: {_way(proof, plan)}."
     others = verdict.helps.removeprefix(first).lstrip(", ").removeprefix("or ")
     wider = None if proof.tolerance is None else plan.wider(proof.tolerance)
-    if wider is not None:
-        others = others.replace(
-            "a larger epsilon", f"--epsilon {wider:g}, with which these labels would have been a proof"
-        )
-    yield f"Or a next protocol, for other items: {others}."
+    better = "a larger epsilon"
+    if _is_behind(result, plan):
+        better = f"a public order in which {result.describe(protocol.recipe.C)} is the first"
+    elif wider is not None:
+        better = f"--epsilon {wider:g}, with which these labels would have been a proof"
+    yield f"Or a next protocol, for other items: {others.replace('a larger epsilon', better)}."
 
 
 def _way(proof: proofs.HandicapProof, plan: HandicapPlan) -> str:
@@ -266,10 +275,13 @@ def _way(proof: proofs.HandicapProof, plan: HandicapPlan) -> str:
     rows = f"{two_figures(items.high - proof.left):,} rows" if items.known == 3 and few else "rows"
     grow = f"add {rows} at the end of the pool's table and" if few else ""
     most = two_figures(proof.asked + labels.high)
-    if not proof.spent:
+    enough = proof.budget is None or (not proof.spent and most <= proof.budget)
+    if enough:
         return f"{grow} type the same command again"
     if proof.budget != plan.max_labels:
         return f"{grow} type the same command with --until-budget {min(most, plan.max_labels or most)}".lstrip()
+    if not proof.spent:
+        return f"{grow} type the same command again; more than {proof.budget} labels the protocol does not allow"
     return f"the budget is part of the protocol, so it takes a new one (init --set max_labels={most}) and other items"
 
 
