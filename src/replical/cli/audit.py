@@ -83,23 +83,11 @@ def audit_command(
         with progress("disagreement coefficient") as update:
             ready = prepare(experiment, seed=seed, prior=public_prior, progress=update)
         used = ready.learner.plan.prior
-        inputs = {
-            "class": class_spec,
-            "learner": learner,
-            "plan": plan_name,
-            "epsilon": epsilon,
-            "delta": delta,
-            "rho": rho,
-            "theta": ready.theta,
-            "theta_source": ready.theta_source,
-            "nu": ready.nu,
-            "nu_source": ready.nu_source,
-            "noise": ready.world.noise,
-            "pool_size": ready.world.pool_size,
-            **named,
-            "prior": None if used.kind == "uniform" else used.fingerprint,
-            "seed": seed,
-        }
+        asked, found = ("learner", "plan", "epsilon", "delta", "rho"), ("theta", "theta_source", "nu", "nu_source")
+        inputs = {"class": class_spec} | {name: getattr(experiment, name) for name in asked}
+        inputs |= {name: getattr(ready, name) for name in found}
+        inputs |= {"noise": ready.world.noise, "pool_size": ready.world.pool_size, **named}
+        inputs |= {"prior": None if used.kind == "uniform" else used.fingerprint, "seed": seed}
         _all_pairs(ready, inputs, pairs, busy, as_json=as_json)
 
 

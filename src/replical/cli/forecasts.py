@@ -259,19 +259,10 @@ def _show_chances(forecast: Prediction) -> None:
 
 def forecast_payload(forecast: Prediction) -> dict[str, Any]:
     """The same as JSON tells it."""
-    return {
-        "items": forecast.items,
-        "draws": forecast.draws,
-        "labels_low": forecast.labels_low,
-        "labels_median": forecast.labels_median,
-        "labels_high": forecast.labels_high,
-        "certified": forecast.certified_fraction,
-        "same": forecast.same,
-        "chances": chances(forecast),
-        "differ": forecast.disagreement_mean,
-        "method": forecast.method,
-        "counted": forecast.counted,
-    }
+    names = ("items", "draws", "labels_low", "labels_median", "labels_high", "same", "method", "counted")
+    told = {name: getattr(forecast, name) for name in names}
+    certified, differ = forecast.certified_fraction, forecast.disagreement_mean
+    return told | {"certified": certified, "chances": chances(forecast), "differ": differ}
 
 
 class Outlook:

@@ -224,13 +224,16 @@ class _Start:
         return None if listed is None else [each["name"] for each in listed]
 
 
-def _begin(section: dict[str, Any], known: str | None, values: str | None, abstain: str | None) -> _Start:
+def _begin(section: dict[str, Any], known: Sequence[Label], values: str | None, abstain: str | None) -> _Start:
     """Without a table of a lab's; the labels that are `known` need not be named."""
-    known = None if known is None else sections.without_abstention(known, abstain)
-    text = known if values is None else values
-    if text is None:
+    known = sections.as_labels(label for label in known if str(label) != abstain)
+    labels = known if values is None else sections.label_values(values)
+    if len(labels) < 2:
         raise BadProtocol("the flag --label-values is missing: name the labels, e.g. --label-values no,yes")
-    return _Start(section, sections.all_labels(text, known))
+    for label in known:
+        if str(label) not in map(str, labels):
+            raise BadProtocol(f"the models say {label!r}, which is none of the labels {values}: name every label")
+    return _Start(section, labels)
 
 
 def _loss(said: dict[str, Any], values: str | None, candidates: str | None) -> dict[str, Any]:
@@ -378,9 +381,8 @@ def _say_table(start: _Start, grouped: Sequence[str]) -> None:
     if found.truth is not None:
         prose.say(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if len(found.never) == 1 and found.never[0] in start.values:
-        word = sections.label_text(found.never)
         new = _command_line("init", "--pool", table, "--abstain", found.never[0], "--price", 0.1)
-        prose.say(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
+        prose.say(f"No right answer is {found.never[0]!r}. If models abstain that way, it can have a price: {new}")
     if found.others:
         prose.say(f"Left alone: {_some(found.others)}.")
     for column in grouped:

@@ -313,20 +313,11 @@ class _Report:
 def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     """The question as JSON tells it."""
     setting = question.setting
-    return {
-        "class": question.title,
-        "learner": question.only,
-        "epsilon": setting.epsilon,
-        "delta": setting.delta,
-        "rho": setting.rho,
-        "theta": setting.theta,
-        "theta_source": question.theta_source,
-        "nu": setting.nu,
-        "labs": labs,
-        "noise": noise,
-        "max_labels": question.parameter("max_labels"),
-        "prior": "uniform" if question.protocol is None else question.protocol.prior.kind,
-    }
+    told: dict[str, Any] = {"class": question.title, "learner": question.only}
+    told |= {name: getattr(setting, name) for name in ("epsilon", "delta", "rho", "theta", "nu")}
+    told |= {"theta_source": question.theta_source, "labs": labs, "noise": noise}
+    prior = "uniform" if question.protocol is None else question.protocol.prior.kind
+    return told | {"max_labels": question.parameter("max_labels"), "prior": prior}
 
 
 def _show(found: _Report, *, everything: bool) -> None:

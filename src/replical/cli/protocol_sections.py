@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
@@ -81,21 +81,21 @@ class Features:
 
 def class_section(
     spec: str | None, candidates: str | None, *, cuts: str | None, bins: int | None, named: Features | None
-) -> tuple[dict[str, Any], str | None]:
+) -> tuple[dict[str, Any], tuple[Label, ...]]:
     """What the flags say, of which one is given; and the labels where a table tells them."""
     if spec is not None and candidates is not None:
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if cuts is not None and candidates is None:
-        return _quantiles(spec, cuts, bins), None
+        return _quantiles(spec, cuts, bins), ()
     if bins is not None:
         raise BadUsage("bins is for --cuts FILE:COLUMN; else write the number into --class, e.g. stumps:5,40")
     if cuts is not None and candidates is not None:
-        return _scores(candidates, cuts), None
+        return _scores(candidates, cuts), ()
     if candidates is not None:
         return _models_section(candidates)
     if named is not None and spec in KINDS and KINDS[spec].sizes == ("D",):
         spec = f"{spec}:{len(named.names)}"
-    return _rules_section(spec or ""), None
+    return _rules_section(spec or ""), ()
 
 
 def _quantiles(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
@@ -164,14 +164,14 @@ def _rules_section(spec: str) -> dict[str, Any]:
     return kind.section(sizes)
 
 
-def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
+def _models_section(source: str) -> tuple[dict[str, Any], tuple[Label, ...]]:
     """Models by name: of a list, or the columns of a table, which tell the labels too."""
     path = Path(source)
     if not _is_table(path):
-        return {"kind": "table", "candidates": read_candidates(source)}, None
+        return {"kind": "table", "candidates": read_candidates(source)}, ()
     with reading(path) as update:
         found = model_columns(path, progress=update)
-    return models_section(found.models), label_text(found.values)
+    return models_section(found.models), found.values
 
 
 def models_section(names: Sequence[str]) -> dict[str, Any]:
@@ -256,43 +256,19 @@ def label_values(text: str) -> tuple[Label, ...]:
     words = [word.strip() for word in lines[0]] if lines else []
     if len(words) < 2 or not all(words):
         raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
-    whole_numbers = all(re.fullmatch("-?[0-9]{1,18}", word) for word in words)
-    return tuple(int(word) for word in words) if whole_numbers else tuple(words)
+    return as_labels(words)
 
 
-def all_labels(text: str, known: str | None) -> tuple[Label, ...]:
-    """Labels that are all named, among them those that are `known`."""
-    values = label_values(text)
-    said = set(map(str, values))
-    for label in () if known is None else label_values(known):
-        if str(label) not in said:
-            raise BadProtocol(f"the models say {label!r}, which is none of the labels {text}: name every label")
-    return values
-
-
-def label_text(values: tuple[Label, ...]) -> str:
-    """Labels as `label_values` reads them.
+def as_labels(said: Iterable[Label]) -> tuple[Label, ...]:
+    """Labels as `label_values` reads them: whole numbers if all are, else texts.
 
     Examples
     --------
-    >>> label_text(("a,b", "c"))
-    '"a,b",c'
+    >>> as_labels(["0", 1]), as_labels([0, "one"])
+    ((0, 1), ('0', 'one'))
     """
-    return ",".join(
-        f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & {",", '"'} else text for text in map(str, values)
-    )
-
-
-def without_abstention(known: str, abstain: str | None) -> str | None:
-    """Labels as they are written, without what somebody says who abstains; None where that leaves too few.
-
-    Examples
-    --------
-    >>> without_abstention("0,1,unsure", "unsure")
-    '0,1'
-    """
-    left = tuple(label for label in label_values(known) if str(label) != abstain)
-    return label_text(left) if len(left) > 1 else None
+    words = tuple(map(str, said))
+    return tuple(map(int, words)) if all(re.fullmatch("-?[0-9]{1,18}", word) for word in words) else words
 
 
 def read_models(
@@ -322,8 +298,7 @@ def read_models(
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
     if abstain is None:
         return section, found.values, found
-    left = tuple(value for value in found.values if str(value) != abstain)
-    return section, label_values(label_text(left)), found  # beside a word even numbers are read as texts
+    return section, as_labels(value for value in found.values if str(value) != abstain), found
 
 
 def _meant(text: str) -> str:
