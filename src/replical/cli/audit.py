@@ -11,7 +11,7 @@ import typer
 
 from replical.classes.catalogue import parse
 from replical.cli import inputs as flags
-from replical.cli.output import Json, answer, notes, progress, prose
+from replical.cli.output import AsJson, answer, notes, progress, prose
 from replical.core.parallel import Workers, cluster
 from replical.core.text import about, amount, at_most, interval
 from replical.errors import BadUsage
@@ -51,7 +51,7 @@ def audit_command(
     workers: Annotated[int | None, typer.Option(parser=flags.whole, help="processes; every core if left out")] = None,
     at: flags.Cluster = None,
     device: flags.Device = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
 

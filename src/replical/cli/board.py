@@ -1,4 +1,4 @@
-"""Evaluations: ``replical board``, a leaderboard that says what it knows, and ``replical data import``, logs as a table."""
+"""``replical board``: a leaderboard that says what it knows."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import typer
 
 from replical.classes.table import PredictionTable
 from replical.cli.inputs import IdColumn, Prefer, never_over, number, read_prior, whole
-from replical.cli.output import Json, answer, progress, prose, reading, warn
+from replical.cli.output import AsJson, answer, progress, prose, reading
 from replical.core.exact import round_down, round_up
 from replical.core.files import write_whole
-from replical.core.text import count
 from replical.errors import BadUsage
 from replical.evals.board import Board, Choice, board, choose
-from replical.evals.logs import FORMS, Form, What, find, join
 from replical.evals.page import page, picture, sentences
-from replical.evals.tables import read_losses, write
+from replical.evals.tables import read_losses
 
 _SHOWN = 20  # models in the terminal
 _LARGE = 10**7  # cells that take seconds
@@ -47,7 +45,7 @@ def board_command(
     figure: Annotated[Path | None, typer.Option("--picture", help="the picture to write, as SVG")] = None,
     top: Annotated[int, typer.Option(parser=whole, help="how many models to print")] = _SHOWN,
     id_column: IdColumn = "id",
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Who is first, is that proven, how far behind is everybody, and would another draw of the items say the same?
 
@@ -122,58 +120,3 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
         prose.say(f".. and {len(found.models) - top} more (--top {len(found.models)}, --html PAGE, --json).")
     for sentence in sentences(found, chosen, tolerance):
         prose.say(sentence)
-
-
-def import_command(
-    logs: Annotated[
-        list[str], typer.Argument(metavar="LOG..", help="a log, NAME=LOG to name its model, or a folder of logs")
-    ],
-    out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv")],
-    what: Annotated[str, typer.Option(help="the cells: outputs, or scores")] = "outputs",
-    answers: Annotated[str, typer.Option(help="what is kept of outputs: plain, text or number")] = "plain",
-    metric: Annotated[
-        str | None, typer.Option(help="which score of lm-evaluation-harness; its first if left out")
-    ] = None,
-    task: Annotated[str | None, typer.Option(help="which task, if the logs hold several")] = None,
-    reader: Annotated[
-        str | None, typer.Option(help="for other formats: the name of a reader that some installed package has")
-    ] = None,
-    common: Annotated[bool, typer.Option("--common", help="leave out items that some model has not answered")] = False,
-    as_json: Json = False,
-) -> None:
-    """Write logs of evaluations as one table: a row an item, a column a model, the right answers as label.
-
-    It reads samples of lm-evaluation-harness, instances of Every Eval Ever (Inspect and HELM can be converted to these),
-    and JSONL or CSV with item, model, output, score, gold.
-    """
-    if what not in ("outputs", "scores"):
-        raise BadUsage(f"--what is outputs or scores, got {what!r}")
-    if answers not in FORMS:
-        raise BadUsage(f"--answers is {', '.join(FORMS[:-1])} or {FORMS[-1]}, got {answers!r}")
-    if out.suffix not in (".parquet", ".csv"):
-        raise BadUsage(f"a table ends in .parquet or .csv, got {out}")
-    files = find(logs, "*" if reader else "*.jsonl")
-    never_over({"--out": out}, {str(path): path for _, path in files})
-    form: Form = answers  # type: ignore[assignment]
-    cells: What = what  # type: ignore[assignment]
-    with progress("bytes") as update:
-        joined = join(files, what=cells, form=form, metric=metric, task=task, reader=reader, progress=update)
-    columns = joined.columns(common=common)
-    write(columns, out)
-    if joined.against:
-        warn(
-            f"of {count(joined.against, 'output')} the log's own score says otherwise than the right answer, first in "
-            f"{joined.first}: --what scores takes the scores, --answers another form of outputs"
-        )
-    items, left_out = len(columns["id"]), len(joined.items) - len(columns["id"])
-    if as_json:
-        told = {"items": items, "left_out": left_out, "models": list(joined.cells), "labelled": "label" in columns}
-        answer({"schema": "replical.import/1", **told, "against_score": joined.against, "table": str(out)})
-        return
-    labelled = ", with the right answers" if "label" in columns else ""
-    without = f" ({count(left_out, 'item')} left out)" if left_out else ""
-    words = f"{count(items, 'item')}{without}, {count(len(joined.cells), 'model')}{labelled}: {out}"
-    prose.say(words)
-    then = f"replical board {out}" + ("" if what == "outputs" else " --scores 0:1")
-    if "label" in columns or what == "scores":
-        prose.say(f"Next: {then}")

@@ -38,7 +38,7 @@ GROUPS = {
         "show": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
         "export": ("journal:export_command", "The events of a journal as CSV."),
         "backup": ("journal:backup_command", "A copy of a journal, also while it is in use."),
-        "open": ("verify:open_command", "Prove which labels some items have in a certificate."),
+        "open": ("journal:open_command", "Prove which labels some items have in a certificate."),
         "correct": ("journal:correct_command", "Record another label for an item."),
     },
     "lab": {
@@ -56,7 +56,7 @@ GROUPS = {
     },
     "data": {
         "order": ("order:order_command", "Put models in a public order, by a hundred labels or none."),
-        "import": ("board:import_command", "Logs of evaluations as a table: a row an item, a column a model."),
+        "import": ("data:import_command", "Logs of evaluations as a table: a row an item, a column a model."),
         "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
     },
 }
@@ -227,7 +227,7 @@ def common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Active learning whose answer another lab can reproduce."""
+    """Active learning whose answer another lab can reproduce. To begin: replical demo, or replical init --pool FILE."""
 
 
 for _name, (_, _line) in COMMANDS.items():

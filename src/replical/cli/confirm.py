@@ -11,7 +11,7 @@ import typer
 
 from replical.cli import labels as sources
 from replical.cli.inputs import IdColumn, PageWords, number, whole
-from replical.cli.output import Json, answer, notes, prose
+from replical.cli.output import AsJson, answer, notes, prose
 from replical.cli.protocol import loss_words
 from replical.cli.run_protocol import KeyFile, RegisterFile, Registration
 from replical.core.exact import fraction
@@ -61,7 +61,7 @@ def confirm_command(
     page: PageWords = None,
     public: sources.Public = None,
     envelope: sources.Envelope = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
 

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 import typer
 
 from replical import __version__
-from replical.cli.output import Json, answer, prose
+from replical.cli.output import AsJson, answer, prose
 from replical.core.kernels import backend
 from replical.core.randomness import wrong_words
 from replical.gpu import device
@@ -29,7 +29,7 @@ _OPTIONAL = (
 )
 
 
-def doctor_command(as_json: Json = False) -> None:
+def doctor_command(as_json: AsJson = False) -> None:
     """Show versions and optional parts, and test the shared randomness against its golden words."""
     versions = {name: _version(name) for name in (*_CORE, *_OPTIONAL)}
     wrong = wrong_words()

@@ -17,8 +17,8 @@ from replical.classes.recipe import Recipe
 from replical.cli import inputs as flags
 from replical.cli import protocol_sections as sections
 from replical.cli import questions
-from replical.cli.order import PublicOrder, ask_order, by_columns, read_order
-from replical.cli.output import Json, answer, prose
+from replical.cli.order import ProtocolOrder, ask_order, by_columns, read_order
+from replical.cli.output import AsJson, answer, prose
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.questions import MANY, SHORTLIST, Choices
 from replical.core.text import count, listing
@@ -115,7 +115,7 @@ def init_command(
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing protocol")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="ask nothing: take what is proposed")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a protocol: for the models of a table (--pool), of a list (--candidates), or for rules (--class).
 
@@ -303,15 +303,15 @@ def _table(pool: Path | None) -> Path:
 
 def _public_order(
     said: Choices, start: _Start, models: Recipe, labels: Mapping[str, Any], id_column: str, asks: bool, out: Path
-) -> PublicOrder:
+) -> ProtocolOrder:
     """An order that was made before or is made now, or the labelled items that make one."""
     file, public = said.prefer, said.public
     if file is not None and file.suffix == ".json":
         return read_order(file, public, start.table, models, id_column, instead=said.handicap)
     if said.by is not None:
-        return PublicOrder(by_columns(said.by, models, descending=said.descending).section(models, None, said.by, ""))
+        return ProtocolOrder(by_columns(said.by, models, descending=said.descending).section(models, None, said.by, ""))
     if public is None:
-        return PublicOrder()
+        return ProtocolOrder()
     if file is not None or said.handicap is not None:
         raise BadUsage("--public makes an order of its own: give it, or --prefer, or --handicap")
     if Path(public).is_file():
@@ -331,7 +331,7 @@ def _without_a_column(public: str) -> str:
     )
 
 
-def _labelled_items(public: str, start: _Start, models: Recipe, id_column: str) -> PublicOrder:
+def _labelled_items(public: str, start: _Start, models: Recipe, id_column: str) -> ProtocolOrder:
     """The public labelled items of FILE:COLUMN, which make an order."""
     file, column = flags.file_and_column("--public", public)
     table, found = start.table, start.found
@@ -341,7 +341,7 @@ def _labelled_items(public: str, start: _Start, models: Recipe, id_column: str) 
     if table is not None and found is not None:
         check_ids(sample.items, str(file), table, id_column=id_column)
         check_features(models, file, table, id_column=id_column, without=[column, *filter(None, [found.truth])])
-    return PublicOrder(None, file, sample)
+    return ProtocolOrder(None, file, sample)
 
 
 def _preference(

@@ -1,4 +1,4 @@
-"""``replical journal show``, ``export``, ``backup``, ``correct``: is it whole, as CSV, a copy, another label for an item."""
+"""``replical journal``: is one whole, its events as CSV, a copy, another label for an item, single labels proven."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from typing import Annotated, TextIO, cast
 import typer
 
 from replical.classes.grading import answering
-from replical.cli.inputs import never_over
-from replical.cli.output import Json, answer, prose
+from replical.cli.inputs import IdColumn, never_over, pool_of, whole
+from replical.cli.output import AsJson, answer, prose
 from replical.core.text import count, visible
-from replical.errors import BadJournal, BadLabel, Unwritten
+from replical.errors import BadJournal, BadLabel, BadUsage, Unwritten
+from replical.lab.certificate.checks import protocol_of
+from replical.lab.certificate.file import read, write
+from replical.lab.certificate.opening import open_entries
+from replical.lab.certificate.verify import session_of
 from replical.lab.columns import said_code
 from replical.lab.journal.journal import Journal, saying
 from replical.lab.journal.ledger import Ledger, export_labels
@@ -20,7 +24,7 @@ from replical.lab.journal.ledger import Ledger, export_labels
 
 def show_command(
     journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Go along the chain of a journal, event by event; an event that was changed, moved, removed or put in is named.
 
@@ -109,4 +113,35 @@ def correct_command(
     prose.say(
         f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "
         f"{label!r}."
+    )
+
+
+def open_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate that was made from it")],
+    items: Annotated[list[str] | None, typer.Argument(metavar="ITEM", help="ids of items to open")] = None,
+    pool: Annotated[Path, typer.Option(help="the lab's pool")] = ...,  # type: ignore[assignment]
+    out: Annotated[Path, typer.Option(help="the opening to write")] = ...,  # type: ignore[assignment]
+    beacon: Annotated[
+        str | None, typer.Option(help="a public value, drawn after the certificate was published, that draws labels")
+    ] = None,
+    draw: Annotated[int | None, typer.Option(parser=whole, help="so many labels are drawn by the beacon")] = None,
+    id_column: IdColumn = "id",
+) -> None:
+    """Prove which labels some items have in a certificate, and tell nothing of the others: verify --opening checks it."""
+    if (beacon is None) != (draw is None) or (beacon is None and not items):
+        raise BadUsage("name items to open, or give --beacon VALUE with --draw NUMBER, or all of these")
+    if draw is not None and draw < 1:
+        raise BadUsage(f"at least 1 label is drawn, got --draw {draw}")
+    never_over({"--out": out}, {"the journal": journal, "the certificate": certificate, "--pool": pool})
+    published = read(certificate)
+    protocol = protocol_of(published["body"])
+    lab = pool_of(pool, protocol.recipe, id_column)
+    with Journal(journal, write=False) as lab_journal:
+        session = session_of(published, protocol, lab, lab_journal)
+        opened = open_entries(published, session, items or (), None if draw is None else (beacon or "", draw))
+    write(opened, out, what="the opening")
+    number, total = len(opened["entries"]), published["body"]["transcript"]["entries"]
+    prose.say(
+        f"Written: {out}, {number:,} of {total:,} entries are open. replical verify {certificate} --opening {out}"
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from replical.cli.inputs import IdColumn, never_over, number, pool_of, whole
-from replical.cli.output import Json, answer, prose
+from replical.cli.output import AsJson, answer, prose
 from replical.core.text import count, plural
 from replical.errors import BadUsage
 from replical.lab.certificate.file import write
@@ -28,7 +28,7 @@ def keys_group() -> None:
 @keys_app.command("new")
 def new_command(
     out: Annotated[Path, typer.Option(help="the private key to write, e.g. oslo.pem; the public one is oslo.pub.pem")],
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key (Ed25519, two PEM files): the private one for the lab alone, the public one for the protocol."""
     public_file, public = new_key(out)
@@ -43,7 +43,7 @@ def new_command(
 @keys_app.command("show")
 def show_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="a public key (PEM)")],
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print a public key as a protocol lists it."""
     key = read_public(file)
@@ -66,7 +66,7 @@ def release_command(
         typer.Option(parser=whole, help="votes that 'no answer' gets; without it some candidate is released"),
     ] = None,
     sampler: Annotated[str, typer.Option(help="who makes the noise: opendp, or exact for our own")] = "opendp",
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Publish one answer, epsilon-differentially private for every lab: nothing else about the votes is told.
 
@@ -110,7 +110,7 @@ def overlap_command(
     key: Annotated[Path | None, typer.Option(help="a file with the key that both labs agreed on")] = None,
     out: Annotated[Path | None, typer.Option(help="the hashes to write, for the other lab alone")] = None,
     id_column: IdColumn = "id",
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> int:
     """How many items do two labs share? Each writes keyed hashes of its ids, and two such files are compared.
 

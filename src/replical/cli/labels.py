@@ -93,7 +93,7 @@ def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | No
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class Answerer:
     """Who answers, and how they are asked."""
 
     ask: str | None
@@ -128,7 +128,7 @@ class Source:
 class Labelling:
     """Whoever labels, once the person who runs was told what to expect by `announce`, which makes estimates if any."""
 
-    source: Source
+    source: Answerer
     announce: Callable[[Session], Outlook | None]
     outlook: Outlook | None = None
     batch: Path | None = None  # that waits to be filled in
@@ -363,14 +363,14 @@ def source_of(
     batches: Path | None,
     page: Sequence[str] | None,
     **options: Any,
-) -> Source:
+) -> Answerer:
     """What the flags of a command say, checked before anybody is asked."""
     if options.get("ask") in ("page", "journal") or (page is not None and options.get("ask") != "label-studio"):
         _refuse_page(protocol)
     live = options.get("ask") == "label-studio"
     options["page"] = None if page is None and not live else PageOptions.of(page or (), live=live)
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
-    return Source(
+    return Answerer(
         column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),

@@ -11,7 +11,7 @@ import typer
 from replical.classes.recipe import Recipe
 from replical.cli import inputs as flags
 from replical.cli.labels import PENDING, Annotator, Show, ask_at_terminal, say_pending
-from replical.cli.output import Json, answer, prose
+from replical.cli.output import AsJson, answer, prose
 from replical.cli.protocol_sections import labels_section, read_models
 from replical.core.files import write_whole
 from replical.core.text import count
@@ -59,7 +59,7 @@ def order_command(
     abstain: flags.Abstain = None,
     price: flags.Price = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing order")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> int:
     """Put good models first: an order from public items that are not labelled, for init --public TABLE --prefer FILE.
 
@@ -200,7 +200,7 @@ def _say_asked(items: LabPool, inquiry: Inquiry) -> None:
         prose.say("Nothing was learned of the models: the order is by the vote, then by name.")
 
 
-class PublicOrder(NamedTuple):
+class ProtocolOrder(NamedTuple):
     """What a protocol says of its order, the file that it was made from, and the labelled items where they make it."""
 
     section: dict[str, Any] | None = None
@@ -210,7 +210,7 @@ class PublicOrder(NamedTuple):
 
 def read_order(
     file: Path, public: str | None, pool: Path | None, recipe: Recipe, id_column: str, *, instead: object
-) -> PublicOrder:
+) -> ProtocolOrder:
     """The order in a file, computed again on its public table, none of whose items is in the `pool`."""
     if instead is not None:
         raise BadUsage("--prefer says who is preferred: give it, or --handicap")
@@ -218,7 +218,7 @@ def read_order(
     if not order.from_table:
         if public is not None:
             raise BadUsage(f"{file} was made by {order.made}, without a public table: leave out --public, or --prefer")
-        return PublicOrder(order.section(recipe, None, str(file), ""), None)
+        return ProtocolOrder(order.section(recipe, None, str(file), ""), None)
     if public is None:
         raise BadUsage(f"{file} was made from a public table: give it too, --public TABLE")
     table = Path(public)
@@ -231,7 +231,7 @@ def read_order(
     section = order.section(recipe, items, str(file), str(table))
     if pool is not None:
         _check_apart(items, table, pool, id_column)
-    return PublicOrder(section, table)
+    return ProtocolOrder(section, table)
 
 
 def _check_apart(items: LabPool, table: Path, pool: Path, id_column: str) -> None:
@@ -248,7 +248,7 @@ def ask_order(
     journal: Path,
     shown: Sequence[str],
     id_column: str,
-) -> PublicOrder:
+) -> ProtocolOrder:
     """An order from a hundred labels that somebody at the terminal gives now, kept in a `journal`."""
     items = flags.pool_of(table, recipe)
     _check_apart(items, table, pool, id_column)
@@ -261,4 +261,4 @@ def ask_order(
     if inquiry is None:
         raise typer.Exit(say_pending(session, None))
     _say_asked(items, inquiry)
-    return PublicOrder(active_section(items, inquiry), table)
+    return ProtocolOrder(active_section(items, inquiry), table)

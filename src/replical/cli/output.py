@@ -20,7 +20,7 @@ from replical.errors import Unwritten
 if TYPE_CHECKING:
     from rich.console import Console
 
-Json = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
+AsJson = Annotated[bool, typer.Option("--json", help="one JSON object on standard output")]
 
 # A terminal that says it is zero columns wide would swallow every line.
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None

@@ -18,7 +18,7 @@ from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.dimensions import littlestone, vc
 from replical.cli.inputs import CLASSES, Cluster, Device, NetSeed, items_from, number, whole
-from replical.cli.output import Json, answer, notes, progress, prose
+from replical.cli.output import AsJson, answer, notes, progress, prose
 from replical.core.parallel import cluster, local
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import plural
@@ -41,7 +41,7 @@ def study_command(
     quick: Annotated[bool, typer.Option("--quick", help="the short version the file describes")] = False,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
     at: Cluster = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a study, or go on with one that was stopped: what is complete in the folder is not run again."""
     if workers is not None and not 1 <= workers <= _MOST_WORKERS:
@@ -106,7 +106,7 @@ def theta_command(
     seed: NetSeed = None,
     r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,
     device: Device = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compute the disagreement coefficient of a class from unlabelled items, and its dimensions where that is feasible."""
     use(device)

@@ -14,7 +14,7 @@ from replical.classes.catalogue import parse
 from replical.classes.grading import Scores, loss_of
 from replical.cli import forecasts
 from replical.cli.inputs import CLASSES, SIMULATED, IdColumn, NetSeed, learner_flag, parameter, pool_of, whole
-from replical.cli.output import Json, answer, progress, prose
+from replical.cli.output import AsJson, answer, progress, prose
 from replical.cli.protocol import cut_words, loss_words
 from replical.core.exact import round_down_to
 from replical.core.text import amount, count, plural
@@ -52,7 +52,7 @@ def plan_command(
     noise: Noise = None,
     truths: Truths = DRAWS,
     everything: Everything = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check a protocol, print its fingerprint, and say what it costs: labels and agreement to expect.
 
@@ -79,7 +79,7 @@ def bill_command(
     labs: Labs = 2,
     seed: NetSeed = None,
     everything: Everything = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """What would a class cost? The labels to expect of the cheapest learner, from public numbers alone.
 
@@ -87,12 +87,12 @@ def bill_command(
     """
     C, cells = parse(class_spec, seed=seed)
     setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu, labs=labs)
-    question = Question(title=class_spec, C=C, cells=cells, setting=setting, only=learner, nu=nu)
+    question = CostQuestion(title=class_spec, C=C, cells=cells, setting=setting, only=learner, nu=nu)
     _answer(question, labs, everything=everything, as_json=as_json)
 
 
 def _answer(
-    question: Question, labs: int, noise: str | None = None, truths: int = DRAWS, *, everything: bool, as_json: bool
+    question: CostQuestion, labs: int, noise: str | None = None, truths: int = DRAWS, *, everything: bool, as_json: bool
 ) -> None:
     """Compute bills and, where there are items, a forecast; print what was found."""
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
@@ -133,7 +133,7 @@ def _say_protocol(protocol: Protocol, file: Path) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class CostQuestion:
     """What is asked about: a protocol, or a class and public numbers."""
 
     title: str
@@ -164,14 +164,14 @@ class Question:
 
 def about_protocol(
     protocol: Protocol, name: str, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None
-) -> Question:
+) -> CostQuestion:
     """What a protocol says, and what it leaves open; a file's `name` stands in for its title."""
     items: Pool | None = None
     if pool is not None:
         items = pool_of(pool, protocol.recipe, id_column).pool(SIMULATED)
     setting = protocol.setting(theta=theta, nu=nu)
     noisy = protocol.record.infers and protocol.parameter("nu") is None
-    return Question(
+    return CostQuestion(
         title=protocol.title or name,
         C=protocol.recipe.C,
         pool=items,
@@ -182,7 +182,7 @@ def about_protocol(
     )
 
 
-def add_theta(question: Question) -> Question:
+def add_theta(question: CostQuestion) -> CostQuestion:
     """Θ as given, or on the population of an audit or on some of the pool, where that is quickly known."""
     if question.setting.theta is not None:
         return replace(question, theta_source="given")
@@ -199,7 +199,7 @@ def add_theta(question: Question) -> Question:
     return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
 
 
-def _forecast(question: Question, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
+def _forecast(question: CostQuestion, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
     """The forecast, or why there is none: no items, or a pool too small to tell anything, or for the learner."""
     protocol, pool = question.protocol, question.pool
     if protocol is None or pool is None:
@@ -214,7 +214,7 @@ def _forecast(question: Question, noise: str | None, truths: int) -> tuple[Predi
             return None, str(error)
 
 
-def _labs_remarks(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
+def _labs_remarks(labs: int, question: CostQuestion, together: float, *, to_all: bool) -> Iterator[str]:
     """What is promised to more than two."""
     rho = question.setting.rho
     if labs == 2:
@@ -229,7 +229,7 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
         yield f"All {labs} labs agree with probability at least {round_down_to(together, 6)}; {wanted}."
 
 
-def _loss_remarks(question: Question) -> Iterator[str]:
+def _loss_remarks(question: CostQuestion) -> Iterator[str]:
     """What bills are worth where errors are not all alike."""
     if question.weighs:
         none = "" if loss_of(question.C) is not None else " there are no forecasts,"
@@ -240,7 +240,7 @@ def _loss_remarks(question: Question) -> Iterator[str]:
 class _Report:
     """What is known of a question: bills, a forecast or why there is none, and what else is to be said."""
 
-    question: Question
+    question: CostQuestion
     bills: list[Bill]
     forecast: Prediction | None
     none_because: str
@@ -310,7 +310,7 @@ class _Report:
         return f"{items}{'the' if items else 'The'} cost of {own.learner} cannot be computed ({own.note}).{known}"
 
 
-def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
+def inputs(question: CostQuestion, labs: int, noise: str | None) -> dict[str, Any]:
     """The question as JSON tells it."""
     setting = question.setting
     told: dict[str, Any] = {"class": question.title, "learner": question.only}

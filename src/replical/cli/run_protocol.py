@@ -13,7 +13,7 @@ import typer
 from replical.cli import labels as sources
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, make_forecast, rough_words
 from replical.cli.inputs import SIMULATED, Device, IdColumn, PageWords, never_over, whole
-from replical.cli.output import Json, answer, notes, prose, warn
+from replical.cli.output import AsJson, answer, notes, prose, warn
 from replical.core.files import write_whole
 from replical.core.text import amount, count, plural
 from replical.errors import BadUsage
@@ -94,7 +94,7 @@ def run_command(
     ] = 12,
     device: Device = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> int:
     """Say what to expect, ask for labels one batch after the other, and write a certificate.
 

@@ -11,7 +11,7 @@ import typer
 
 from replical.cli.audit import string_at_work
 from replical.cli.inputs import CLASSES, number, parameter, whole
-from replical.cli.output import Json, answer, prose
+from replical.cli.output import AsJson, answer, prose
 from replical.core.text import about, amount
 from replical.errors import BadUsage
 from replical.study.theorem import THEOREMS, Anatomy, Measured, Step, Trial, crossing
@@ -33,7 +33,7 @@ def theorem_command(
     seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")] = "theorem",
     divide: Annotated[bool, typer.Option("--divide", help="divide the sizes until the promise breaks")] = False,
     anatomy: Annotated[bool, typer.Option("--anatomy", help="measure what the proof counts, too")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a theorem of the paper at its own sizes: its claims beside what simulated pairs of labs did.
 

@@ -1,4 +1,4 @@
-"""``replical verify``, ``compare`` and ``journal open``: check one certificate, or several; prove single labels of one."""
+"""``replical verify`` and ``compare``: check one certificate, or several."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Annotated, Any, Literal
 import typer
 
 from replical.classes.grading import loss_of
-from replical.cli.inputs import IdColumn, never_over, pool_of, whole
-from replical.cli.output import Json, answer, notes, prose
+from replical.cli.inputs import IdColumn, never_over, pool_of
+from replical.cli.output import AsJson, answer, notes, prose
 from replical.core.files import write_whole
 from replical.core.text import at_most, confidence, count, listing, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate import opening as openings
 from replical.lab.certificate.checks import Check, Verification, protocol_of
 from replical.lab.certificate.compare import Common, Comparison, compare, confirms
-from replical.lab.certificate.file import read, write
+from replical.lab.certificate.file import read
 from replical.lab.certificate.overlap import Shared
 from replical.lab.certificate.page import page
 from replical.lab.certificate.unchecked import LEVELS, not_checkable
-from replical.lab.certificate.verify import session_of, verify
+from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
@@ -70,7 +70,7 @@ def verify_command(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="list what was checked, and what could not be and why")
     ] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> int:
     """Recompute what a certificate says: alone, with the pool, or with pool and journal.
 
@@ -188,36 +188,6 @@ def add_registration(verdict: Verification, certificate: Mapping[str, Any], file
     return verdict.with_checks(*check_against(certificate, registration))
 
 
-def open_command(
-    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
-    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate that was made from it")],
-    items: Annotated[list[str] | None, typer.Argument(metavar="ITEM", help="ids of items to open")] = None,
-    pool: Annotated[Path, typer.Option(help="the lab's pool")] = ...,  # type: ignore[assignment]
-    out: Annotated[Path, typer.Option(help="the opening to write")] = ...,  # type: ignore[assignment]
-    beacon: Annotated[
-        str | None, typer.Option(help="a public value, drawn after the certificate was published, that draws labels")
-    ] = None,
-    draw: Annotated[int | None, typer.Option(parser=whole, help="so many labels are drawn by the beacon")] = None,
-    id_column: IdColumn = "id",
-) -> None:
-    """Prove which labels some items have in a certificate, and tell nothing of the others: verify --opening checks it."""
-    if (beacon is None) != (draw is None) or (beacon is None and not items):
-        raise BadUsage("name items to open, or give --beacon VALUE with --draw NUMBER, or all of these")
-    if draw is not None and draw < 1:
-        raise BadUsage(f"at least 1 label is drawn, got --draw {draw}")
-    never_over({"--out": out}, {"the journal": journal, "the certificate": certificate, "--pool": pool})
-    published = read(certificate)
-    lab = _read_lab(published, pool, id_column)
-    with Journal(journal, write=False) as lab_journal:
-        session = session_of(published, protocol_of(published["body"]), lab, lab_journal)
-        opened = openings.open_entries(published, session, items or (), None if draw is None else (beacon or "", draw))
-    write(opened, out, what="the opening")
-    number, total = len(opened["entries"]), published["body"]["transcript"]["entries"]
-    prose.say(
-        f"Written: {out}, {number:,} of {total:,} entries are open. replical verify {certificate} --opening {out}"
-    )
-
-
 def compare_command(
     certificates: Annotated[
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
@@ -228,7 +198,7 @@ def compare_command(
     ] = None,
     id_column: IdColumn = "id",
     registration: RegistrationFiles = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if that is undecided.
 

@@ -15,7 +15,7 @@ from replical.errors import BadTable, BadUsage
 from replical.evals.board import Floats
 from replical.lab.columns import ColumnBlock, names_of, open_table
 
-Losses = NDArray[Any]  # of 0 and 1, or scores; a byte each, where they are errors
+LossTable = NDArray[Any]  # of 0 and 1, or scores; a byte each, where they are errors
 
 
 def write(columns: dict[str, list[Any]], out: Path) -> None:
@@ -36,7 +36,7 @@ def read_losses(
     models: Sequence[str] | None,
     without: Sequence[str],
     progress: Callable[[int, int], None],
-) -> tuple[list[str], Losses]:
+) -> tuple[list[str], LossTable]:
     """The models of a table, and their losses: wrong or right by the column `labels`, or how far `scores` are from the best.
 
     Raises
@@ -50,7 +50,7 @@ def read_losses(
     if scores is None and labels not in names:
         raise BadUsage(f"{path} has no column {labels!r}: name the right answers with --labels, or give --scores 0:1")
     columns = wanted if scores else [*wanted, labels]
-    parts: list[Losses] = []
+    parts: list[LossTable] = []
     with open_table(path, columns, texts=columns) as table:
         for block in table.blocks(columns, together=True):
             progress(block.start + block.rows, table.rows or block.start + block.rows)
