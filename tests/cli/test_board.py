@@ -142,6 +142,8 @@ def test_what_an_import_refuses(tmp_path, command, monkeypatch, words, told):
     assert code == 2
     assert told in " ".join(err.split())
     (tmp_path / "empty").mkdir()
+    (tmp_path / "none.jsonl").touch()
+    assert "the logs hold no items" in command("data", "import", "none.jsonl", "--out", "pool.csv")[2]
     assert "holds no logs" in " ".join(command("data", "import", "empty", "--out", "pool.csv")[2].split())
 
 

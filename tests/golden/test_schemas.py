@@ -19,7 +19,7 @@ from replical.lab.certificate.verify import verify
 from replical.lab.protocol import Protocol
 from replical.lab.registration import read as read_registration
 from replical.lab.release import ReleaseEntry, _content
-from support.certificates import resealed
+from support.certificates import at, places, resealed
 from support.examples import make_examples
 
 HERE = Path(__file__).parent
@@ -112,20 +112,10 @@ def test_releases_are_accepted(accepts, answer):
 # ---- damage ----
 
 
-def places(value, place=()):
-    """Every place in nested mappings and lists, the whole first."""
-    yield place
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        yield from places(each, (*place, key))
-
-
 def damaged(content):
     """One part at a time: a key missing, a key too many, another kind of value; each with its place."""
     for place in places(content):
-        owner = content
-        for step in place:
-            owner = owner[step]
+        owner = at(content, place)
         if any(isinstance(step, int) and step for step in place):
             continue  # of lists the first member
         if isinstance(owner, dict):
@@ -138,10 +128,7 @@ def damaged(content):
 
 def changed(content, place, change):
     other = copy.deepcopy(content)
-    inner = other
-    for step in place:
-        inner = inner[step]
-    change(inner)
+    change(at(other, place))
     return other
 
 

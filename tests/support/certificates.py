@@ -27,6 +27,21 @@ def valid(path):
         return False
 
 
+def places(value, place=()):
+    """Every place in nested mappings and lists, the whole first."""
+    yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from places(each, (*place, key))
+
+
+def at(value, place):
+    """What stands there."""
+    for step in place:
+        value = value[step]
+    return value
+
+
 class Tags(html.parser.HTMLParser):
     """What is in a page: tags, attributes and texts."""
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from replical.cli.inputs import IdColumn, never_over
-from replical.cli.output import AsJson, answer, progress, prose, warn
+from replical.cli.output import AsJson, answer, prose, reading, warn
 from replical.core.files import write_whole
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage
@@ -51,7 +51,7 @@ def import_command(
     never_over({"--out": out}, {str(path): path for _, path in files})
     form: Form = answers  # type: ignore[assignment]
     cells: What = what  # type: ignore[assignment]
-    with progress("bytes") as update:
+    with reading(Path("logs")) as update:
         joined = join(files, what=cells, form=form, metric=metric, task=task, reader=reader, progress=update)
     columns = joined.columns(common=common)
     write(columns, out)

@@ -18,10 +18,8 @@ from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import transcript
 from replical.learners.plan import STOP
 from replical.learners.proof import set_of
-from support.certificates import Tags, resealed, valid, verdicts
-from support.lab import KINDS, LABELS, Run, begin, content, finished, world
-
-LEVELS = ("self", "pool", "journal")
+from support.certificates import Tags, at, places, resealed, valid, verdicts
+from support.lab import LABELS, Run, begin, content, finished, world
 
 
 def test_nobody_can_guess_labels_from_the_digest_of_a_transcript(tmp_path):
@@ -34,134 +32,6 @@ def test_nobody_can_guess_labels_from_the_digest_of_a_transcript(tmp_path):
             told.append(run.certificate["body"]["transcript"])
     assert told[0]["entries"] == told[1]["entries"] == 3
     assert told[0]["digest"] != told[1]["digest"]
-
-
-# ---- every field, changed by a forger who redoes digest and seal ----
-
-
-def places(value, place=()):
-    """Every place in nested mappings and lists, the whole first."""
-    yield place
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
-        yield from places(each, (*place, key))
-
-
-def at(value, place):
-    for step in place:
-        value = value[step]
-    return value
-
-
-def put(body, place, value):
-    at(body, place[:-1])[place[-1]] = value
-
-
-def field(place):
-    """The name of a field, the same for all members of a list."""
-    return "".join("[]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".") or "body"
-
-
-def altered(value):
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return value + 1
-    if isinstance(value, float):
-        return value * 1.1 + 1e-3
-    if value is None:
-        return 0.5
-    return value[:-1] + ("1" if value.endswith("0") else "0")
-
-
-def mutations(body, *, every):
-    """(field, how to change it), one at a time; of long lists only the ends unless `every` member is wanted."""
-    for place in places(body):
-        lists = [(at(body, place[:depth]), step) for depth, step in enumerate(place) if isinstance(step, int)]
-        if not every and any(0 < step < len(whole) - 1 for whole, step in lists):
-            continue
-        value = at(body, place)
-        if isinstance(value, dict):
-            for key in value:
-                yield f"{field(place)} without a key", lambda other, p=place, k=key: at(other, p).pop(k)
-            yield f"{field(place)} with a key more", lambda other, p=place: at(other, p).update(added=1)
-        elif isinstance(value, list):
-            for number in range(len(value)):
-                if every or number in (0, len(value) - 1):
-                    yield f"{field(place)} without a member", lambda other, p=place, n=number: at(other, p).pop(n)
-        else:
-            yield field(place), lambda other, p=place, v=value: put(other, p, altered(v))
-            if value is not None:
-                yield field(place), lambda other, p=place: put(other, p, None)
-
-
-def caught(run, *, every):
-    """By field: the levels at which its changes are found out, the weakest that will do for each."""
-    found = {}
-    for name, change in mutations(run.certificate["body"], every=every):
-        forged = copy.deepcopy(run.certificate)
-        change(forged["body"])
-        resealed(forged)
-        given_levels = ((), (run.lab,), (run.lab, run.journal))
-        level = next(
-            (level for level, more in zip(LEVELS, given_levels, strict=True) if not verify(forged, *more).valid),
-            "NEVER",
-        )
-        found.setdefault(name, set()).add(level)
-    return found
-
-
-# Fields of which some changes, or some kinds of runs, need more than the certificate alone; it catches all others itself.
-CAUGHT = {
-    "self or pool": [
-        "pool.fingerprint",
-    ],
-    "self or journal": [
-        "labels.corrected", "private_commitment", "proof.counts[][]", "proof.excess", "proof.scanned",
-        "rounds[].scanned", "rounds[].survivors", "runs_in_journal", "transcript.digest", "verdict.helps",
-        "verdict.why",
-    ],
-    "self or pool or journal": [
-        "rounds[].disagreement[]",
-    ],
-}  # fmt: skip
-
-
-def table(found):
-    """Fields by the levels that catch their changes."""
-    told = {}
-    for name in sorted(found):
-        levels = " or ".join(level for level in (*LEVELS, "NEVER") if level in found[name])
-        told.setdefault(levels, []).append(name)
-    return told
-
-
-FAST = ("handicap many labs certified", "handicap uncertified", "handicap measured certified",
-        "handicap losses certified", "handicap weights certified", "cal", "replical")  # fmt: skip
-
-
-@pytest.mark.slow  # every number, for the learners of `test_forgeries.py`, is changed in the fast suite too
-def test_every_change_of_every_field_is_caught(runs):
-    """The table says what pool and journal are needed for."""
-    found = {}
-    for kind in FAST:
-        for name, levels in caught(runs(kind), every=False).items():
-            found.setdefault(name, set()).update(levels)
-    assert not [name for name in found if "NEVER" in found[name]]
-    told = table(found)
-    assert len(told.pop("self")) > 120
-    assert told == CAUGHT, json.dumps(told, indent=4)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_change_of_every_member_of_every_list_is_caught(runs, kind):
-    """Nor does any other kind of run need more than the table says."""
-    told = {name: levels.split(" or ") for levels, names in CAUGHT.items() for name in names}
-    found = caught(runs(kind), every=True)
-    assert len(found) > 80
-    for name, levels in found.items():
-        assert levels <= set(told.get(name, ["self"])) | {"self"}, name
 
 
 def test_what_a_better_forger_changes_is_caught_by_the_journal(runs):
@@ -326,7 +196,7 @@ def test_verification_never_fails_itself(runs, data, value):
     run = runs(data.draw(st.sampled_from(["handicap uncertified", "cal", "replical"])))
     forged = copy.deepcopy(run.certificate)
     place = data.draw(st.sampled_from([place for place in places(forged["body"]) if place]))
-    put(forged["body"], place, value)
+    at(forged["body"], place[:-1])[place[-1]] = value
     found = verdicts(run, resealed(forged))
     assert found[2].valid == (text_of(forged["body"]) == text_of(run.certificate["body"]))
 
@@ -393,15 +263,8 @@ def test_one_is_neither_true_nor_a_fraction(run, change):
 @pytest.mark.parametrize(
     "change",
     [
-        lambda body: body["conditions"][1].update(value=None),
-        lambda body: body["conditions"][1].update(name=5),
-        lambda body: body["pool"].update(fingerprint={"x": 1}),
-        lambda body: body["pool"]["summary"].pop(),
         lambda body: body["pool"]["summary"][0].update(predicts=[body["pool"]["items"]]),
         lambda body: body["transcript"].pop("digest"),
-        lambda body: body.update(certified=None),
-        lambda body: body.update(private_commitment=None),
-        lambda body: body["survivors"].update(added=1),
         lambda body: body.update(hypothesis=None, shared=body["shared"] | {"winner_rank": None}),
     ],
 )
