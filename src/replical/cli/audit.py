@@ -37,12 +37,8 @@ def audit_command(
     seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")],
     delta: Annotated[float, flags.parameter("delta")] = 0.05,
     rho: Annotated[float, flags.parameter("rho")] = 0.1,
-    theta: Annotated[
-        float | None, flags.parameter("theta", "disagreement coefficient; exact on the population if left out")
-    ] = None,
-    nu: Annotated[
-        float | None, flags.parameter("nu", "upper bound on the best error; the population's own if left out")
-    ] = None,
+    theta: Annotated[float | None, flags.parameter("theta", "disagreement coefficient; exact if left out")] = None,
+    nu: Annotated[float | None, flags.parameter("nu", "bound on the best error; the population's if left out")] = None,
     noise: Annotated[str, typer.Option(help="probability that a label is wrong")] = "0",
     labs: Annotated[int | None, flags.parameter("labs")] = None,
     prefer: flags.Prefer = None,

@@ -23,16 +23,10 @@ _LARGE = 10**7  # cells that take seconds
 
 
 def board_command(
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="one row an item, one column a model: .parquet or .csv")
-    ],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="a row an item, a column a model: .parquet or .csv")],
     labels: Annotated[str, typer.Option(help="the column with the right answers")] = "label",
-    scores: Annotated[
-        str | None, typer.Option(metavar="LOW:HIGH", help="columns hold scores from LOW, the worst, to HIGH, e.g. 0:1")
-    ] = None,
-    models: Annotated[
-        list[str] | None, typer.Option("--model", help="a model's column; all others if left out")
-    ] = None,
+    scores: Annotated[str | None, typer.Option(metavar="LOW:HIGH", help="scores from LOW, the worst, to HIGH")] = None,
+    models: Annotated[list[str] | None, typer.Option("--model", help="a model's column; all if left out")] = None,
     without: Annotated[list[str] | None, typer.Option(help="a column that is no model")] = None,
     tolerance: Annotated[
         float | None,

@@ -223,9 +223,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def common(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
+    _: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
 ) -> None:
     """Active learning whose answer another lab can reproduce. To begin: replical demo, or replical init --pool FILE."""
 

@@ -33,17 +33,13 @@ def confirm_command(
     pool: sources.PoolFile,
     journal: sources.JournalFile,
     out: Annotated[Path, typer.Option(help="the file to write the outcome to")],
-    margin: Annotated[
-        float | None, typer.Option(parser=number, help="how much more than the best it may err; epsilon if left out")
-    ] = None,
+    margin: Annotated[float | None, typer.Option(parser=number, help="its tolerance; epsilon if left out")] = None,
     level: Annotated[
         float | None,
         typer.Option(parser=number, help="how often either outcome may be wrong; the protocol's if left out"),
     ] = None,
     max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels")] = None,
-    batch: Annotated[
-        int | None, typer.Option(parser=whole, help="items that are open at once; the protocol's if left out")
-    ] = None,
+    batch: Annotated[int | None, typer.Option(parser=whole, help="items at once; the protocol's if left out")] = None,
     against_journal: Annotated[
         str | None,
         typer.Option(help="the journal of the run that found the answer: none of its items may be in the pool"),

@@ -20,19 +20,13 @@ from replical.lab.certificate.rule import read_rule
 
 
 def import_command(
-    logs: Annotated[
-        list[str], typer.Argument(metavar="LOG..", help="a log, NAME=LOG to name its model, or a folder of logs")
-    ],
+    logs: Annotated[list[str], typer.Argument(metavar="LOG..", help="a log, NAME=LOG to name its model, or a folder")],
     out: Annotated[Path, typer.Option(help="the table to write: .parquet or .csv")],
     what: Annotated[str, typer.Option(help="the cells: outputs, or scores")] = "outputs",
     answers: Annotated[str, typer.Option(help="what is kept of outputs: plain, text or number")] = "plain",
-    metric: Annotated[
-        str | None, typer.Option(help="which score of lm-evaluation-harness; its first if left out")
-    ] = None,
+    metric: Annotated[str | None, typer.Option(help="a score of lm-evaluation-harness; its first if left out")] = None,
     task: Annotated[str | None, typer.Option(help="which task, if the logs hold several")] = None,
-    reader: Annotated[
-        str | None, typer.Option(help="for other formats: the name of a reader that some installed package has")
-    ] = None,
+    reader: Annotated[str | None, typer.Option(help="other formats: the name of an installed package's reader")] = None,
     common: Annotated[bool, typer.Option("--common", help="leave out items that some model has not answered")] = False,
     as_json: AsJson = False,
 ) -> None:

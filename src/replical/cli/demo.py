@@ -57,9 +57,7 @@ def _write(folder: Path) -> int:
 
 
 def demo_command(
-    files: Annotated[
-        Path | None, typer.Option(help="make this folder, with the tables of two labs to try it on; watch nothing")
-    ] = None,
+    files: Annotated[Path | None, typer.Option(help="only make a folder with tables of two labs to try it on")] = None,
 ) -> None:
     """Three labs choose among twelve models, in three ways: do they choose the same one, is it good, and who can prove it?
 

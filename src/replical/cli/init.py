@@ -38,9 +38,7 @@ _SHOWN = 8  # columns that are proposed to be shown, if there are no more
 
 
 def init_command(
-    pool: Annotated[
-        Path | None, typer.Option(help="your table: an id and what every model says, one row per item")
-    ] = None,
+    pool: Annotated[Path | None, typer.Option(help="your table, a row an item: an id, what every model says")] = None,
     public: Annotated[
         str | None,
         typer.Option(
@@ -67,9 +65,7 @@ def init_command(
         list[str] | None,
         typer.Option(help="a lab that takes part, NAME, or NAME=FILE with its public key; once for each, in an order"),
     ] = None,
-    register: Annotated[
-        bool, typer.Option("--register", help="every lab registers its run before its first label")
-    ] = False,
+    register: Annotated[bool, typer.Option("--register", help="labs register before their first label")] = False,
     beacon: Annotated[
         str | None,
         typer.Option(

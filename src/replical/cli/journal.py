@@ -46,9 +46,7 @@ def show_command(
 def export_command(
     journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
     out: Annotated[Path | None, typer.Option(help="the CSV file to write; standard output if left out")] = None,
-    labels_only: Annotated[
-        bool, typer.Option("--labels-only", help="one row an item: the label that counts, by whom, and when")
-    ] = False,
+    labels_only: Annotated[bool, typer.Option("--labels-only", help="the labels that count, a row an item")] = False,
 ) -> None:
     """Every event of a journal as CSV, without the private seed."""
     never_over({"--out": out}, {"the journal": journal})
@@ -122,9 +120,7 @@ def open_command(
     items: Annotated[list[str] | None, typer.Argument(metavar="ITEM", help="ids of items to open")] = None,
     pool: Annotated[Path, typer.Option(help="the lab's pool")] = ...,  # type: ignore[assignment]
     out: Annotated[Path, typer.Option(help="the opening to write")] = ...,  # type: ignore[assignment]
-    beacon: Annotated[
-        str | None, typer.Option(help="a public value, drawn after the certificate was published, that draws labels")
-    ] = None,
+    beacon: Annotated[str | None, typer.Option(help="a public value, newer than the file, that draws labels")] = None,
     draw: Annotated[int | None, typer.Option(parser=whole, help="so many labels are drawn by the beacon")] = None,
     id_column: IdColumn = "id",
 ) -> None:

@@ -58,13 +58,8 @@ def release_command(
     epsilon: Annotated[float, typer.Option(parser=number, help="what this release may tell about a lab")],
     budget: Annotated[Path, typer.Option(help="TOML file of what may be spent in all: begin it with total = 2.0")],
     out: Annotated[Path, typer.Option(help="the release to write")],
-    votes: Annotated[
-        list[Path] | None, typer.Argument(metavar="VOTE", help="votes, as replical run --vote answer writes them")
-    ] = None,
-    nobody: Annotated[
-        int | None,
-        typer.Option(parser=whole, help="votes that 'no answer' gets; without it some candidate is released"),
-    ] = None,
+    votes: Annotated[list[Path] | None, typer.Argument(metavar="VOTE", help="votes of replical run --vote")] = None,
+    nobody: Annotated[int | None, typer.Option(parser=whole, help="votes for 'no answer'; none if left out")] = None,
     sampler: Annotated[str, typer.Option(help="who makes the noise: opendp, or exact for our own")] = "opendp",
     as_json: AsJson = False,
 ) -> None:
@@ -102,9 +97,7 @@ def release_command(
 
 
 def overlap_command(
-    files: Annotated[
-        list[Path] | None, typer.Argument(metavar="HASHES", help="what two labs have written with --out, to compare")
-    ] = None,
+    files: Annotated[list[Path] | None, typer.Argument(metavar="HASHES", help="two files of --out, to compare")] = None,
     protocol_file: Annotated[Path | None, typer.Option("--protocol", help="the protocol of both labs")] = None,
     pool: Annotated[Path | None, typer.Option(help="this lab's pool")] = None,
     key: Annotated[Path | None, typer.Option(help="a file with the key that both labs agreed on")] = None,

@@ -32,13 +32,9 @@ _FIRST = 3  # models that are named
 
 
 def order_command(
-    table: Annotated[
-        Path, typer.Argument(metavar="TABLE", help="public items that no lab will scan: .parquet or .csv")
-    ],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="public items that no lab scans: .parquet or .csv")],
     out: Annotated[Path, typer.Option(help="the order to write, a .json file for init --prefer")],
-    labels: Annotated[
-        str | None, typer.Option(help="a column of the table with labels, of which a hundred are looked at")
-    ] = None,
+    labels: Annotated[str | None, typer.Option(help="a column with labels, of which a hundred are looked at")] = None,
     ask: Annotated[str | None, typer.Option(help="who labels a hundred: terminal, or page")] = None,
     by: Annotated[
         str | None,

@@ -26,10 +26,7 @@ def label_command(
     show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels")] = None,
     id_column: IdColumn = "id",
     page: PageWords = None,
-    invite: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="print a personal link to the page at this host and port, and end"),
-    ] = None,
+    invite: Annotated[str | None, typer.Option(metavar="NAME", help="print a personal link, and end")] = None,
 ) -> None:
     """Serve a page on which people label, for a run that was started with ``--ask journal``."""
     options = PageOptions.of(page or ())

@@ -99,9 +99,7 @@ def _tell(done: StudyRun) -> None:
 
 def theta_command(
     class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
-    pool: Annotated[
-        Path | None, typer.Option(help="CSV of items to measure on; the class's uniform population if left out")
-    ] = None,
+    pool: Annotated[Path | None, typer.Option(help="CSV of items to measure on; uniform if left out")] = None,
     centre: Annotated[int | None, typer.Option(parser=whole, help="one hypothesis; the maximum if left out")] = None,
     seed: NetSeed = None,
     r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,

@@ -70,12 +70,8 @@ def run_command(
         int | None,
         typer.Option(parser=whole, help="labels to ask for in all: with those left the tolerance gets sharper"),
     ] = None,
-    measure_error: Annotated[
-        int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
-    ] = 0,
-    require_proof: Annotated[
-        bool, typer.Option("--require-proof", help="a run that ends without a proof has failed")
-    ] = False,
+    measure_error: Annotated[int, typer.Option(parser=whole, help="labels that measure how often the answer errs")] = 0,
+    require_proof: Annotated[bool, typer.Option("--require-proof", help="a run without a proof has failed")] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
     envelope: sources.Envelope = None,
     key: KeyFile = None,
@@ -89,9 +85,7 @@ def run_command(
             help="write a vote for a private release, for the answer or for all that are left, and no certificate"
         ),
     ] = None,
-    truths: Annotated[
-        int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
-    ] = 12,
+    truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for none")] = 12,
     device: Device = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="say more about how the run went")] = False,
     as_json: AsJson = False,

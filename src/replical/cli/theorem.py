@@ -26,9 +26,7 @@ def theorem_command(
     delta: Annotated[float, parameter("delta")] = 0.05,
     rho: Annotated[float, parameter("rho")] = 0.1,
     theta: Annotated[float | None, parameter("theta", "disagreement coefficient; exact if left out")] = None,
-    noise: Annotated[
-        float | None, typer.Option(parser=number, help="nu, the rate of wrong labels; 0.05 for theorem 2")
-    ] = None,
+    noise: Annotated[float | None, typer.Option(parser=number, help="rate of wrong labels; 0.05 for theorem 2")] = None,
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 40,
     seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")] = "theorem",
     divide: Annotated[bool, typer.Option("--divide", help="divide the sizes until the promise breaks")] = False,

@@ -51,25 +51,14 @@ def verify_command(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate, or a confirmation")],
     pool: Annotated[Path | None, typer.Option(help="the lab's pool: masses and scores are recomputed")] = None,
     journal: Annotated[str | None, typer.Option(help="the lab's journal: the whole run is replayed")] = None,
-    public: Annotated[
-        Path | None, typer.Option(help="the public table that handicaps were made from: they are computed again")
-    ] = None,
+    public: Annotated[Path | None, typer.Option(help="public table of the handicaps, which are computed again")] = None,
     registration: RegistrationFile = None,
     id_column: IdColumn = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    opening: Annotated[
-        Path | None, typer.Option(help="labels that the lab has opened (journal open): are they those it committed to?")
-    ] = None,
-    require: Annotated[
-        Literal["pool", "journal"] | None,
-        typer.Option(help="less than the pool, or the journal, is not enough"),
-    ] = None,
-    allow_code: Annotated[
-        bool, typer.Option("--allow-code", help="run the protocol's own loss, which is a program of somebody's")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="list what was checked, and what could not be and why")
-    ] = False,
+    opening: Annotated[Path | None, typer.Option(help="labels opened by the lab (journal open), to check")] = None,
+    require: Annotated[Literal["pool", "journal"] | None, typer.Option(help="with less than this, exit code 4")] = None,
+    allow_code: Annotated[bool, typer.Option("--allow-code", help="run a loss that is somebody's program")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="list what was checked, what not, and why")] = False,
     as_json: AsJson = False,
 ) -> int:
     """Recompute what a certificate says: alone, with the pool, or with pool and journal.
@@ -189,13 +178,8 @@ def add_registration(verdict: Verification, certificate: Mapping[str, Any], file
 
 
 def compare_command(
-    certificates: Annotated[
-        list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
-    ],
-    pool: Annotated[
-        list[Path] | None,
-        typer.Option(help="the pool of a certificate, one for each, in their order: do labs share items?"),
-    ] = None,
+    certificates: Annotated[list[Path], typer.Argument(metavar="CERT", help="certificates, and confirmations of them")],
+    pool: Annotated[list[Path] | None, typer.Option(help="pools, in the order of files: do labs share items?")] = None,
     id_column: IdColumn = "id",
     registration: RegistrationFiles = None,
     as_json: AsJson = False,
