@@ -52,7 +52,7 @@ def public():
         named |= {
             f"{module.__name__}.{name}": each
             for name, each in inspect.getmembers(module, lambda each: inspect.isfunction(each) or inspect.isclass(each))
-            if each.__module__ == module.__name__ and not name.startswith("_") and name != "scanning"
+            if each.__module__ == module.__name__ and not name.startswith("_") and name != "needs"
         }
     estimators = inspect.getmembers(replical.sklearn, inspect.isclass)
     named |= {

@@ -12,8 +12,6 @@ are natural. Each logarithm the paper writes, and each logarithm of a logarithm,
 stay positive outside the domain they were derived for: log(1/(Θν)) is 1 from Θν = 1/e on. Where the paper divides by ν or
 takes its logarithm, ν is ν̄ = max(ν, ε).
 
-`scanning` is how many labels CAL asks for over a whole pool, in the mean: Theorem R1 (docs/claims/cal.md).
-
 Table, reading and what the paper leaves open: docs/claims/complexity.md.
 """
 
@@ -23,94 +21,46 @@ import functools
 import inspect
 import math
 import numbers
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from math import log
-from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 from replical.core.exact import check_at_least, check_between
 from replical.errors import ValueOutOfRange
 
-Setting = Literal["realizable", "agnostic"]
-Source = Literal["paper", "derived", "ours"]
 Formula = TypeVar("Formula", bound=Callable[..., float])
+BOUNDS: dict[str, Callable[..., float]] = {}  # by name
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bound:
-    """One bound and what it is about.
-
-    Attributes
-    ----------
-    labels
-        The function.
-    label
-        A short name for a legend.
-    setting
-        ``"realizable"``: some hypothesis makes no error; or ``"agnostic"``.
-    replicable
-        Is it the bound of a replicable learner?
-    active
-        Does the learner choose what is labelled?
-    source
-        ``"paper"``: printed there; ``"derived"``: by its technique, not printed; ``"ours"``: of the plan ``"tight"``.
-    needs
-        The function's arguments, without `constant`.
+def needs(name: str) -> tuple[str, ...]:
+    """The arguments of a bound, without `constant`.
 
     Examples
     --------
-    >>> bound = BOUNDS["cal"]
-    >>> bound.label, bound.needs, round(bound.labels(1000, epsilon=.01, delta=.05, theta=2))
-    ('CAL', ('n', 'epsilon', 'delta', 'theta'), 105)
+    >>> needs("cal"), round(BOUNDS["cal"](1000, epsilon=.01, delta=.05, theta=2))
+    (('n', 'epsilon', 'delta', 'theta'), 105)
     """
-
-    labels: Callable[..., float]
-    label: str
-    setting: Setting
-    replicable: bool
-    active: bool
-    source: Source
-    needs: tuple[str, ...]
+    return tuple(name for name in inspect.signature(BOUNDS[name]).parameters if name != "constant")
 
 
-_bounds: dict[str, Bound] = {}
-
-
-def _bound(
-    label: str, setting: Setting, *, replicable: bool = False, active: bool = False, source: Source = "paper"
-) -> Callable[[Formula], Formula]:
+def _bound(formula: Formula) -> Formula:
     """List a formula in `BOUNDS`, check its arguments, and refuse those whose bound no float holds."""
+    signature = inspect.signature(formula)
 
-    def register(formula: Formula) -> Formula:
-        signature = inspect.signature(formula)
+    @functools.wraps(formula)
+    def labels(*args: Any, **kwargs: Any) -> float:
+        arguments = signature.bind(*args, **kwargs).arguments
+        read = {name: _read(name, value) for name, value in arguments.items()}
+        try:
+            shape = formula(**read)
+        except (ArithmeticError, ValueError):
+            shape = math.inf
+        if not shape < math.inf:
+            listing = ", ".join(f"{name} {value:g}" for name, value in read.items() if name != "n")
+            raise ValueOutOfRange(f"these numbers are too extreme for the bound of {formula.__name__}: {listing}")
+        return shape
 
-        @functools.wraps(formula)
-        def labels(*args: Any, **kwargs: Any) -> float:
-            arguments = signature.bind(*args, **kwargs).arguments
-            read = {name: _read(name, value) for name, value in arguments.items()}
-            try:
-                shape = formula(**read)
-            except (ArithmeticError, ValueError):
-                shape = math.inf
-            if not shape < math.inf:
-                listing = ", ".join(f"{name} {value:g}" for name, value in read.items() if name != "n")
-                raise ValueOutOfRange(f"these numbers are too extreme for the bound of {formula.__name__}: {listing}")
-            return shape
-
-        needs = tuple(name for name in signature.parameters if name != "constant")
-        _bounds[formula.__name__] = Bound(
-            labels=labels,
-            label=label,
-            setting=setting,
-            replicable=replicable,
-            active=active,
-            source=source,
-            needs=needs,
-        )
-        return cast(Formula, labels)
-
-    return register
+    BOUNDS[formula.__name__] = labels
+    return cast(Formula, labels)
 
 
 def _read(name: str, value: float) -> float:
@@ -133,7 +83,7 @@ def _log(top: float, *bottom: float) -> float:
     return max(1.0, math.log(top) - sum(map(math.log, bottom)))
 
 
-@_bound("passive", "realizable")
+@_bound
 def passive(n: int, epsilon: float, delta: float, *, constant: float = 1.0) -> float:
     """Passive learning, realizable: (1/ε) log(|C|/δ).
 
@@ -164,7 +114,7 @@ def passive(n: int, epsilon: float, delta: float, *, constant: float = 1.0) -> f
     return constant * _log(n, delta) / epsilon
 
 
-@_bound("CAL", "realizable", active=True)
+@_bound
 def cal(n: int, epsilon: float, delta: float, theta: float, *, constant: float = 1.0) -> float:
     """CAL: log(1/ε) · Θ log(|C| log(1/ε) / δ).
 
@@ -196,7 +146,7 @@ def cal(n: int, epsilon: float, delta: float, theta: float, *, constant: float =
     return constant * rounds * theta * _log(n * rounds, delta)
 
 
-@_bound("passive agnostic", "agnostic")
+@_bound
 def passive_agnostic(n: int, epsilon: float, delta: float, *, constant: float = 1.0) -> float:
     """Passive learning, agnostic: (1/ε²)(log|C| + log(1/δ)).
 
@@ -227,7 +177,7 @@ def passive_agnostic(n: int, epsilon: float, delta: float, *, constant: float = 
     return constant * (_log(n) + _log(1, delta)) / epsilon**2
 
 
-@_bound("A²", "agnostic", active=True)
+@_bound
 def a2(n: int, epsilon: float, delta: float, theta: float, nu: float, *, constant: float = 1.0) -> float:
     """A²: Θ² log(1/(Θν)) (ν²/ε² + 1)(log|C| + log(1/δ)).
 
@@ -260,7 +210,7 @@ def a2(n: int, epsilon: float, delta: float, theta: float, nu: float, *, constan
     return constant * theta**2 * rounds * ((nu / epsilon) ** 2 + 1) * (_log(n) + _log(1, delta))
 
 
-@_bound("passive replicable", "realizable", replicable=True)
+@_bound
 def replicable_passive(n: int, epsilon: float, delta: float, rho: float, *, constant: float = 1.0) -> float:
     """The passive replicable learner, realizable: (log²|C| log(1/ρ) + ρ⁴ log(1/δ)) / (ερ⁴).
 
@@ -291,7 +241,7 @@ def replicable_passive(n: int, epsilon: float, delta: float, rho: float, *, cons
     return constant * (_log(n) ** 2 * _log(1, rho) + rho**4 * _log(1, delta)) / (epsilon * rho**4)
 
 
-@_bound("passive replicable, boosted", "realizable", replicable=True)
+@_bound
 def replicable_passive_boosted(n: int, epsilon: float, delta: float, rho: float, *, constant: float = 1.0) -> float:
     """The passive replicable learner, realizable, boosted: log³(1/ρ)(log²|C| + log(1/(ρβ))) / (ερ²), with δ for β.
 
@@ -322,7 +272,7 @@ def replicable_passive_boosted(n: int, epsilon: float, delta: float, rho: float,
     return constant * _log(1, rho) ** 3 * (_log(n) ** 2 + _log(1, rho, delta)) / (epsilon * rho**2)
 
 
-@_bound("RepliCAL", "realizable", replicable=True, active=True)
+@_bound
 def replical(n: int, epsilon: float, delta: float, rho: float, theta: float, *, constant: float = 1.0) -> float:
     """RepliCAL: Θ log(1/ε) · (log²|C| log(log(1/ε)/ρ) log⁴(1/ε) + ρ⁴ log(|C| log(1/ε)/δ)) / ρ⁴.
 
@@ -356,7 +306,7 @@ def replical(n: int, epsilon: float, delta: float, rho: float, theta: float, *, 
     return constant * theta * rounds * (replicable + rho**4 * _log(n * rounds, delta)) / rho**4
 
 
-@_bound("RepliCAL, boosted", "realizable", replicable=True, active=True)
+@_bound
 def replical_boosted(n: int, epsilon: float, delta: float, rho: float, theta: float, *, constant: float = 1.0) -> float:
     """RepliCAL, boosted: Θ log(1/ε) log³(1/ρ)(log²|C| log log(1/ε) log⁴(1/ε) + log(|C| log(1/ε)/(δρ))) / ρ².
 
@@ -390,7 +340,7 @@ def replical_boosted(n: int, epsilon: float, delta: float, rho: float, theta: fl
     return constant * theta * rounds * _log(1, rho) ** 3 * (replicable + _log(n * rounds, delta, rho)) / rho**2
 
 
-@_bound("passive replicable agnostic", "agnostic", replicable=True, source="derived")
+@_bound
 def replicable_passive_agnostic(n: int, epsilon: float, delta: float, rho: float, *, constant: float = 1.0) -> float:
     """The passive replicable learner, agnostic [derived]: (log²|C| log(|C|/ρ) + ρ⁴ log(|C|/δ)) / (ε²ρ⁴).
 
@@ -423,7 +373,7 @@ def replicable_passive_agnostic(n: int, epsilon: float, delta: float, rho: float
     return constant * (_log(n) ** 2 * _log(n, rho) + rho**4 * _log(n, delta)) / (epsilon**2 * rho**4)
 
 
-@_bound("ReplicA²", "agnostic", replicable=True, active=True)
+@_bound
 def replica2(
     n: int, epsilon: float, delta: float, rho: float, theta: float, nu: float, *, constant: float = 1.0
 ) -> float:
@@ -463,7 +413,7 @@ def replica2(
     return constant * theta**2 * (replicable + accurate)
 
 
-@_bound("ReplicA², boosted", "agnostic", replicable=True, active=True)
+@_bound
 def replica2_boosted(
     n: int, epsilon: float, delta: float, rho: float, theta: float, nu: float, *, constant: float = 1.0
 ) -> float:
@@ -503,7 +453,7 @@ def replica2_boosted(
     return constant * theta**2 * _log(1, rho) ** 3 / rho**2 * (replicable + accurate)
 
 
-@_bound("passive replicable, tight", "realizable", replicable=True, source="ours")
+@_bound
 def replicable_passive_tight(n: int, epsilon: float, delta: float, rho: float, *, constant: float = 1.0) -> float:
     """The passive replicable learner, realizable, by the rank lemma [ours]: (log²|C|/ρ² + log(|C|/δ)) / ε.
 
@@ -534,7 +484,7 @@ def replicable_passive_tight(n: int, epsilon: float, delta: float, rho: float, *
     return constant * (_log(n) ** 2 / rho**2 + _log(n, delta)) / epsilon
 
 
-@_bound("RepliCAL, tight", "realizable", replicable=True, active=True, source="ours")
+@_bound
 def replical_tight(n: int, epsilon: float, delta: float, rho: float, theta: float, *, constant: float = 1.0) -> float:
     """RepliCAL by the rank lemma [ours]: Θ log(1/ε) log(|C| log(1/ε)/min(δ, ρ)) + Θ log²|C|/ρ².
 
@@ -567,7 +517,7 @@ def replical_tight(n: int, epsilon: float, delta: float, rho: float, theta: floa
     return constant * theta * (rounds * _log(n * rounds, min(delta, rho)) + _log(n) ** 2 / rho**2)
 
 
-@_bound("passive replicable agnostic, tight", "agnostic", replicable=True, source="ours")
+@_bound
 def replicable_passive_agnostic_tight(
     n: int, epsilon: float, delta: float, rho: float, nu: float, *, constant: float = 1.0
 ) -> float:
@@ -601,7 +551,7 @@ def replicable_passive_agnostic_tight(
     return constant * max(nu, epsilon) * (_log(n) ** 2 / rho**2 + _log(n, delta)) / epsilon**2
 
 
-@_bound("ReplicA², tight", "agnostic", replicable=True, active=True, source="ours")
+@_bound
 def replica2_tight(
     n: int, epsilon: float, delta: float, rho: float, theta: float, nu: float, *, constant: float = 1.0
 ) -> float:
@@ -639,27 +589,3 @@ def replica2_tight(
     rounds, mass = _log(1, theta, nu_bar), min(1.0, 8 * theta * nu_bar)
     loop = theta * rounds * _log(n * rounds, min(delta, rho))
     return constant * (loop + mass * nu_bar / epsilon**2 * (_log(n) ** 2 / rho**2 + _log(n, delta)))
-
-
-BOUNDS: Mapping[str, Bound] = MappingProxyType(_bounds)
-
-
-def scanning(n: int, theta: float, items: int) -> float:
-    """At most 2 + A(1 + ln(U/A)) labels of U items in the mean, A = Θ(1 + ln n).
-
-    Parameters
-    ----------
-    n
-        Hypotheses.
-    theta
-        Disagreement coefficient.
-    items
-        U.
-
-    Examples
-    --------
-    >>> round(scanning(1000, 2, 100_000))
-    156
-    """
-    A = min(theta * (1 + log(n)), items)
-    return 2 + A * (1 + log(items / A))

@@ -13,7 +13,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from math import ceil as ceil_of
-from math import log2
+from math import log, log2
 from typing import Any, Literal, Self
 
 from replical.classes.base import HypothesisClass, Indices, class_size
@@ -478,10 +478,9 @@ def rounds_cost(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, look
 
 
 def scanning_labels(setting: Setting, items: int) -> int:
-    """Labels that CAL over so many items asks in the mean, at most (Theorem R1)."""
-    from replical.bounds.complexity import scanning  # bills alone need it
-
-    return min(ceil_of(scanning(setting.n, setting.theta or 1.0, items)), items)
+    """Labels that CAL over so many items asks in the mean, at most: Theorem R1 (docs/claims/cal.md)."""
+    A = min((setting.theta or 1.0) * (1 + log(setting.n)), items)
+    return min(ceil_of(2 + A * (1 + log(items / A))), items)
 
 
 def halving_labels(setting: Setting, telling: float, until: Fraction) -> int:

@@ -11,7 +11,7 @@ of 1/ε, which passive learners have, and powers of ln(1/ε), which active ones 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import fsum, inf, log, sqrt
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.bounds.complexity import BOUNDS
+from replical.bounds.complexity import BOUNDS, needs
 from replical.classes.catalogue import known_theta
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import find
@@ -163,15 +163,15 @@ def _bound(names: tuple[str | None, str | None], row: Row, axis: str, thetas: Ma
     name = names[nu > 0]
     if name is None:
         return None
-    bound, theta = BOUNDS[name], place(row, "theta", thetas)
-    if theta is None and bound.setting == "realizable" and axis not in ("hypotheses", "theta"):
+    wanted, theta = needs(name), place(row, "theta", thetas)
+    if theta is None and "nu" not in wanted and axis not in ("hypotheses", "theta"):
         theta = 1.0  # a factor of every realizable bound: slopes do not see it
-    arguments = {**row, "n": int(row["hypotheses"]), "theta": theta, "nu": nu}
-    if any(arguments[need] is None for need in bound.needs):
+    at = {**row, "n": int(row["hypotheses"]), "theta": theta, "nu": nu}
+    arguments = {need: at[need] for need in wanted}
+    if None in arguments.values():
         return None
-    labels: Callable[..., float] = bound.labels
     try:
-        return labels(**{need: arguments[need] for need in bound.needs})
+        return BOUNDS[name](**arguments)
     except ValueOutOfRange:
         return None
 
