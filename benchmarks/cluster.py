@@ -20,6 +20,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from cluster_simulation import Driver, Network, Piece, dealt, seconds
 from replical.core.parallel import ThisProcess, Workers, cluster, cores, ordered_map
 from replical.study.store import Piece as StudyPiece
 from replical.study.store import work
-from replical.worlds.audit import PairTask, audit, run_pairs
+from replical.worlds.audit import audit, named_pair, run_pairs
 from replical.worlds.experiment import Experiment, prepare
 
 SEED = "cluster"
@@ -53,11 +54,11 @@ CHECKED = Experiment(class_spec="thresholds:100000", learner="handicap", epsilon
 def message_sizes() -> dict[str, int]:
     """Bytes of what goes to a worker and comes back, for pieces of a study and of an audit."""
     ready = prepare(AUDIT, seed=SEED)
-    task = PairTask(learner=ready.learner, world=ready.world.light(), seed=SEED, labs=2)
+    task = partial(named_pair, ready.learner, ready.world.light(), SEED, 2)
     tried = Experiment(class_spec="thresholds:1000", learner="handicap", epsilon=0.1, pool_size=10_000)
     piece = StudyPiece(cell="0" * 16, experiment=tried, class_seed=SEED, seed=SEED, start=0, end=50)
     small = prepare(tried, seed=SEED)
-    pairs = PairTask(learner=small.learner, world=small.world, seed=SEED, labs=2)
+    pairs = partial(named_pair, small.learner, small.world, SEED, 2)
     with_held = _Recorder()
     list(ordered_map(pairs, range(12), with_held))  # as an audit on a cluster sends it
     return {

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from math import floor, fsum
 from typing import Any, TypeVar, cast
@@ -154,22 +153,20 @@ class HeavyHitters:
     Examples
     --------
     >>> HeavyHitters.of(rho=.2, v=.5, epsilon=.2)
-    HeavyHitters(candidates=16, counted=44871953)
+    HeavyHitters(candidates=16, counted=120169)
     """
 
     candidates: int
     counted: int
 
     @classmethod
-    def of(cls, *, rho: Real, v: Real, epsilon: Real, sharp: bool = False) -> HeavyHitters:
-        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈64 ln(Q1/ρ)Q1²/(ρε)²⌉, or fewer.
+    def of(cls, *, rho: Real, v: Real, epsilon: Real) -> HeavyHitters:
+        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈(2B+1)² ln(32Q1/ρ)/(2(ρε)²)⌉, B = ⌊1/(v-ε)⌋.
 
         Parameters
         ----------
         rho, v, epsilon
             How often two labs may differ; the shared threshold on the frequency is drawn from [v-ε, v+ε].
-        sharp
-            Q2 = ⌈(2B+1)² ln(32Q1/ρ)/(2(ρε)²)⌉, B = ⌊1/(v-ε)⌋: at most B values can be near the threshold, not Q1.
 
         Returns
         -------
@@ -192,10 +189,7 @@ class HeavyHitters:
         with decimals():
             r, least, e = decimal(rho), decimal(low), decimal(epsilon)
             first = ceil(ln(6 / (r * least)) / least)
-            if sharp:
-                second = ceil((2 * floor(1 / low) + 1) ** 2 * ln(32 * first / r) / (2 * (r * e) ** 2))
-            else:
-                second = ceil(64 * ln(Decimal(first) / r) * first**2 / (r * e) ** 2)
+            second = ceil((2 * floor(1 / low) + 1) ** 2 * ln(32 * first / r) / (2 * (r * e) ** 2))
         return cls(candidates=first, counted=second)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import fsum, sqrt
 from typing import Any, NamedTuple
@@ -28,9 +29,7 @@ from replical.worlds.labs import CONTROLLED, Controls, Lab, controls, is_control
 from replical.worlds.world import Population, World
 
 Progress = Callable[[int, int], None]
-COUNTED = (
-    0.2  # share of pairs that must differ in one of the controls: otherwise labs agree anyway and nothing is shown
-)
+COUNTED = 0.2  # share of pairs that must differ in a control: otherwise labs agree anyway, and nothing is shown
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of the first labs of a group; the others have numbers
 
 
@@ -130,25 +129,16 @@ def run_pairs(
         world = world.light()
     elif workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
-    task = PairTask(learner=learner, world=world, seed=seed, labs=labs)
+    task = partial(named_pair, learner, world, seed, labs)
     yield from ordered_map(task, range(pairs), workers, "pair" if labs == 2 else "group")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairTask:
-    """Call it with the number of a pair, in any process."""
-
-    learner: Learner
-    world: World
-    seed: str
-    labs: int
-
-    def __call__(self, number: int) -> Pair:
-        """Run the pair; an error says which one it was."""
-        try:
-            return controlled_pair(self.learner, self.world, self.seed, number, self.labs)
-        except ReplicalError as error:
-            raise type(error)(f"pair {number}: {error}") from error
+def named_pair(learner: Learner, world: World, seed: str, labs: int, number: int) -> Pair:
+    """Run the pair in any process; an error says which one it was."""
+    try:
+        return controlled_pair(learner, world, seed, number, labs)
+    except ReplicalError as error:
+        raise type(error)(f"pair {number}: {error}") from error
 
 
 def controlled_pair(learner: Learner, world: World, seed: str, number: int, labs: int = 2) -> Pair:

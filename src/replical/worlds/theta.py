@@ -315,12 +315,10 @@ def theta_bound(
     if not 0 <= r0 < 1:
         raise ValueOutOfRange(f"r0 must be in [0, 1), got {r0:g}")
     check_between("confidence", confidence, 0, 1)
-    if centre is not None and not 0 <= centre < len(C):
-        raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
     n, metric = len(C), measure(C, pool)
+    centres = np.arange(n) if centre is None else single_centre(C, centre)
     if isinstance(C, Thresholds) or n == 1:  # two reaches of at most r each; nobody to differ from
         return ThetaBound(value=float(min(2, max(1, n - 1))), centre=None, r0=r0, confidence=confidence)
-    centres = np.arange(n) if centre is None else np.array([centre])
     limits = _Limits(metric, r0, (1 - confidence) / 2, pairs=len(centres) * (n - 1) // min(2, len(centres)),
                      balls=len(centres) * (n - 1))  # fmt: skip
     best, where, done, reach = 1.0, int(centres[0]), 0, limits.reach(1.0)
@@ -488,7 +486,9 @@ class _TableMetric:
         self.total = int(weights.sum())
         self.whole = int(weights[predictions.disagreement(everyone, first)].sum())
         self._least = int(weights.min())
-        _refuse_what_cannot_fit(C, len(first))
+        needed = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(len(first)) * 8  # rows are laid out twice
+        what = f"distances of {len(C)} hypotheses on {len(first)} items"
+        memory.check(needed, what, lambda _: "use a smaller class or pool")
         planes, heavy = align(predictions.transpose(first)), None if (weights == 1).all() else weights
         self._pairs, self._balls = Pairs(planes, heavy), GrowingBalls(planes, heavy, whole=self.whole)
 
@@ -509,9 +509,3 @@ class _TableMetric:
 # no ball exceeds; ratios at radii from `smallest` on are at most `highest`; `tops` are the highest ratios disputed/radius of
 # centres at radii beyond `inner`, where they are `best` or more; `sweep` has the balls up to radius `most` at least.
 Metric = _LineMetric | _TableMetric
-
-
-def _refuse_what_cannot_fit(C: HypothesisClass, items: int) -> None:
-    """Rows of hypotheses are held twice while they are laid out."""
-    needed = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(items) * 8
-    memory.check(needed, f"distances of {len(C)} hypotheses on {items} items", lambda _: "use a smaller class or pool")

@@ -299,16 +299,13 @@ class World:
 
     def population(self, target: int = 0) -> Population:
         """The world with one `target`; where a law is given, the target is a best hypothesis instead."""
-        if self.law is not None:
-            return Population(
-                self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
-            )
         return Population(
             self.C,
-            target=target,
+            target=target if self.law is None else None,
             cells=self.cells,
             weights=self.weights,
             noise=self.noise,
+            law=self.law,
             predictions=self.predictions,
         )
 

@@ -52,26 +52,10 @@ def test_rstat_s_cells_and_sample_split_tolerance_and_replicability(tau, rest):
 @pytest.mark.claim("subroutines")
 @given(hundredths, v_and_epsilon)
 def test_heavy_hitters_miss_nobody_and_count_well(rho, ends):
-    v, epsilon = ends
-    low = exact(v) - exact(epsilon)
-    made = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon)
-    # At most 1/(v-ε) values are that frequent; each is missed with probability exp(-Q1(v-ε)): ρ/6 together.
-    assert is_least(made.candidates, log(6 / (rho * float(low))) / float(low))
-    # Deviations of η = ρε/(4Q1) have probability 2(ρ/Q1)⁸ a candidate.
-    eta = rho * epsilon / (4 * made.candidates)
-    assert is_least(made.counted, 8 * log(made.candidates / rho) / (2 * eta**2))
-    # The three failures of docs/claims/subroutines.md, in units of ρ: missed, near the threshold, miscounted.
-    miscounted = 4 * made.candidates / rho * (rho / made.candidates) ** 8
-    assert 2 / 6 + 2 * made.candidates * eta / (rho * epsilon) + miscounted < 0.87
-
-
-@pytest.mark.claim("subroutines")
-@given(hundredths, st.sampled_from([(0.5, 0.2), (0.625, 0.075), (0.3, 0.25), (0.9, 0.1), (0.02, 0.01)]))
-def test_sharp_sizes_leave_room_for_every_failure(rho, ends):
     """Not the formula once more: what is missed, miscounted and near the threshold, for two labs and for one."""
     v, epsilon = ends
-    made, usual = (HeavyHitters.of(rho=rho, v=v, epsilon=epsilon, sharp=sharp) for sharp in (True, False))
-    low = exact(v) - exact(epsilon)
+    made, low = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon), exact(v) - exact(epsilon)
+    assert is_least(made.candidates, log(6 / (rho * float(low))) / float(low))
     heavy = max(count for count in range(1, 200) if count * low <= 1)  # so many values of probability v-ε at most
     eta = rho * epsilon / (2 * heavy + 1)
     missed = heavy * (1 - float(low)) ** made.candidates  # a lab
@@ -80,8 +64,6 @@ def test_sharp_sizes_leave_room_for_every_failure(rho, ends):
     assert 2 * missed + 2 * miscounted + near < 0.96 * rho
     assert missed + miscounted + eta / epsilon < 0.6 * rho
     assert is_least(made.counted, log(32 * made.candidates / rho) / (2 * eta**2))
-    assert made.candidates == usual.candidates
-    assert made.counted < usual.counted
 
 
 # --- rounding ---------------------------------------------------------------------------------------------------------

@@ -265,13 +265,9 @@ class A2Plan(Plan):
     def _fewest_losses(self, y: int, x: int) -> int:
         """The smallest count from `x` on that takes the wealth to 1/δ."""
         limit = 1 / decimal(self["delta"])
-        while sum(share * (1 + stake) ** x * _power(1 - stake, y) for stake, share in STAKES) < limit:
+        while sum(share * (1 + stake) ** x * (1 - stake) ** y for stake, share in STAKES) < limit:
             x += 1
         return x
-
-
-def _power(base: Decimal, exponent: int) -> Decimal:
-    return Decimal(1) if exponent == 0 else base**exponent
 
 
 def betting(task: Task) -> A2Plan:

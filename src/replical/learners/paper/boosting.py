@@ -366,7 +366,7 @@ def boost(learner: str, make: Callable[[Task], Plan]) -> Callable[[Task], Booste
 def _boosted_plan(learner: str, make: Callable[[Task], Plan], task: Task) -> BoostedPlan:
     K = task.strings or ceil(ln(4 / task.rho) / ln(25))
     rho = 3 * fraction(task.rho) / (4 * K)
-    proven = HeavyHitters.of(rho=rho, v=_MIDDLE, epsilon=_HALF, sharp=True)
+    proven = HeavyHitters.of(rho=rho, v=_MIDDLE, epsilon=_HALF)
     sizes, needed = _sizes(task.runs, proven), proven.candidates + proven.counted
     own = f"given; the proof asks for {proven.candidates} and {proven.counted}" if task.runs else ""
     strings = "given" if task.strings else "⌈ln(4/ρ)/ln 25⌉ strings: all are bad with probability at most ρ/4"

@@ -114,11 +114,7 @@ class ReplicA2:
 
 @dataclass(frozen=True, kw_only=True)
 class ReplicA2Plan(AgnosticRoundsPlan):
-    """ReplicA²: thresholds above ν̄/Δ in the loop, above the fewest errors at the end."""
-
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """The shared random position in [0, 1) that decides every threshold."""
-        raise NotImplementedError
+    """Algorithm 4 as printed: the same interval index in the loop, above ν̄/Δ, and at the end, above the fewest errors."""
 
     @property
     def measuring(self) -> int:
@@ -130,9 +126,14 @@ class ReplicA2Plan(AgnosticRoundsPlan):
         """Does the final filter ask those of k_final fresh items that lie in DIS(V), and not so many of them there?"""
         return False
 
+    def position(self, shared: SharedRandomness) -> Fraction:
+        """Where in [0, 1) every threshold lies: the middle of one of m equal intervals, the interval shared."""
+        return grid_position(shared, self.integer("m"))
+
     def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
-        """err ≤ v + ν̄/Δ, in whole errors; `scanned` items were looked at to find the k in DIS(V)."""
-        raise NotImplementedError
+        """err ≤ v + ν̄/Δ, v from 1/(16Θ) to 3/(16Θ), in whole errors; `scanned` items were looked at to find k in DIS(V)."""
+        v = (1 + 2 * position) * self["loop_unit"]
+        return floor(self.k * (v + self["nu_bar"] / mass))
 
     def final_query(self, scan: Scan, V: VersionSpace) -> Query:
         """The labels of the final filter: k' points from DIS(V), none where nothing is disputed."""
@@ -142,20 +143,6 @@ class ReplicA2Plan(AgnosticRoundsPlan):
         """err ≤ ν̂ + v', in whole errors."""
         low, high = self["excess_low"], self["excess_high"]
         return fewest + floor(self.final_size(mass) * (low + (high - low) * position) / mass)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaperReplicA2Plan(ReplicA2Plan):
-    """Algorithm 4 as printed: the same interval index in the loop and at the end."""
-
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """The middle of one of m equal intervals, the interval shared."""
-        return grid_position(shared, self.integer("m"))
-
-    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
-        """v from 1/(16Θ) to 3/(16Θ)."""
-        v = (1 + 2 * position) * self["loop_unit"]
-        return floor(self.k * (v + self["nu_bar"] / mass))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,7 +238,7 @@ def _in_words(items: int) -> str:
     return f"{items:,}" if items < 10**12 else f"{Decimal(items):.3g}"
 
 
-def paper(task: Task) -> PaperReplicA2Plan:
+def paper(task: Task) -> ReplicA2Plan:
     """Algorithm 4 with the sizes its proof needs."""
     N = agnostic_rounds(task)
     rho = task.rho / (2 * (N + 1))  # the paper's ρ' = ρ/(2(N+1))
@@ -268,7 +255,7 @@ def paper(task: Task) -> PaperReplicA2Plan:
         task, max(accurate, replicable), "the larger of 18 ln(4n/δ)/ε² and 8(3m/ε)²·max(1+ln(2000/ρ'²), ln(64n/ρ'))"
     )
     grid = Number(name="m", value=m, source="(8/ρ')(1 + ln n / ln(1+ρ'/30)), ρ'=ρ/(2(N+1)): at most ρ'/8 are bad")
-    return PaperReplicA2Plan(
+    return ReplicA2Plan(
         learner="replica2",
         name="paper",
         n=task.n,

@@ -97,7 +97,7 @@ class RepliCAL:
 
 @dataclass(frozen=True, kw_only=True)
 class RepliCALPlan(RoundsPlan):
-    """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
+    """Algorithm 3 as printed: one threshold on the conditional error, in the loop and, rescaled, at the end."""
 
     @property
     def measuring(self) -> int:
@@ -122,27 +122,6 @@ class RepliCALPlan(RoundsPlan):
         return rounds_cost(rounds, self.k, self.stop_mass, last=last, looked_at=looked_at)
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
-        """The shared random threshold v."""
-        raise NotImplementedError
-
-    def loop_most(self, v: Fraction) -> int:
-        """Errors a hypothesis may make in a round of the loop."""
-        raise NotImplementedError
-
-    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
-        """The labels of the final filter that allows `most` errors."""
-        raise NotImplementedError
-
-    def final_most(self, mass: Fraction, v: Fraction) -> int:
-        """Errors a hypothesis may make in the final filter."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaperRepliCALPlan(RepliCALPlan):
-    """Algorithm 3 as printed: one threshold on the conditional error, in the loop and, rescaled, at the end."""
-
-    def threshold(self, shared: SharedRandomness) -> Fraction:
         """The middle of one of m equal intervals of [0, T/Θ], the interval shared."""
         return self["v_max"] * grid_position(shared, self.integer("m"))
 
@@ -151,7 +130,7 @@ class PaperRepliCALPlan(RepliCALPlan):
         return floor(self.k * v)
 
     def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
-        """k points from DIS(V); none where v' ≥ 1 or nothing is disputed."""
+        """The last labels, if `most` errors are allowed: k points from DIS(V); none where v' ≥ 1 or nothing is disputed."""
         k = self.integer("k_final")
         return scan.draw(V, k if k > most else 0)
 
@@ -197,7 +176,7 @@ class TightRepliCALPlan(RepliCALPlan):
         return floor(self.integer("k_final") * v)
 
 
-def paper(task: Task) -> PaperRepliCALPlan:
+def paper(task: Task) -> RepliCALPlan:
     """Algorithm 3 with the sizes its Lemmas 1 and 2 need."""
     N, theta, T = task.rounds, task.theta, task.T
     rho = task.rho / N  # the paper's ρ' = ρ/N
@@ -227,7 +206,7 @@ def paper(task: Task) -> PaperRepliCALPlan:
         k_loop,
         k_final,
     )
-    return PaperRepliCALPlan(
+    return RepliCALPlan(
         learner="replical",
         name="paper",
         n=task.n,
