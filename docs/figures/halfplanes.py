@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.lines import Line2D
 
 from replical.classes.catalogue import parse
-from replical.core.randomness import PrivateRandomness
+from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.learners.planning import learner_for, plan
 from replical.study.pictures.style import new_figure, save, style
 from replical.worlds.world import Population
@@ -44,18 +44,13 @@ def main() -> None:
 
 def run(cal, pool, labels):
     """V before each label and at the end; the items asked, with their labels."""
-    spaces, asked = [], []
-
-    def look(V):
-        spaces.append(V)
-        return V.mass <= cal.plan.stop_mass
-
-    conversation = cal.shrink(pool, look)
+    spaces, asked, conversation = [pool.version_space()], [], cal.run(pool, SharedRandomness(SEED))
     try:
         query = next(conversation)
         while True:
             answers = labels.answer(query)
             asked.append((int(query.items[0]), int(answers.counts[0].argmax())))
+            spaces.append(spaces[-1].keep(spaces[-1].errors(answers) == 0))
             query = conversation.send(answers)
     except StopIteration:
         return spaces, asked

@@ -29,7 +29,7 @@ MUTANTS = {
     "com.rstat": (SUBROUTINES, "offset + (cell + Fraction(1, 2)) * self.alpha", "mean + 0 * offset"),
     # CAL, A², the passive learner
     "alg1.1": (CAL, "2 * task.theta * ln(task.n * N / task.delta)", "2 * task.theta * ln(task.n / task.delta)"),
-    "alg1.3": (CAL, "while not until(V) and", "while 2 * V.mass > plan.epsilon and"),
+    "alg1.3": (CAL, "while V.mass > plan.stop_mass", "while 2 * V.mass > plan.stop_mass"),
     "alg1.6": (CAL, "V.errors(S) == 0", "V.errors(S) <= 1"),
     "alg1.7": (CAL, "most is not None and rounds >= most", "most is not None and rounds > most"),
     "alg2.2a": ("pools/scan.py", "self._draw(V, V.disputed, k if", "self._draw(V, np.flatnonzero(self._weights), k if"),

@@ -12,12 +12,9 @@ of the same labels comes to the same state, only more slowly: it saves time and 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from typing import Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from replical.classes.base import Label
 from replical.classes.grading import Said, loss_of
@@ -253,49 +250,8 @@ class AskTell:
         return self._course.result()
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Shrinkage:
-    """Where a learner that shrinks a version space got to, and what it heard on the way."""
-
-    V: VersionSpace
-    answers: tuple[Answers, ...]
-    scanned: int
-
-    @property
-    def labels(self) -> int:
-        """Labels heard."""
-        return sum(int(S.counts.sum()) for S in self.answers)
-
-    @cached_property
-    def errors(self) -> NDArray[np.int64]:
-        """Labels that each survivor got wrong; on scanned items that were not asked they agree with each other."""
-        errors = np.zeros(self.V.size, dtype=np.int64)
-        for S in self.answers:
-            errors += self.V.errors(S).astype(np.int64)
-        return errors
-
-
-Shrinking = Generator[Query, Answers, Shrinkage]
-Until = Callable[[VersionSpace], bool]
-
-
-class Shrinker(Protocol):
-    """A learner that shrinks a version space and can be stopped by any rule."""
-
-    @property
-    def plan(self) -> Plan:
-        """Its numbers."""
-        ...
-
-    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
-        """Ask and shrink until the rule says so, the budget is spent or the pool is used up."""
-        ...
-
-
-def run_to_stop(base: Shrinker, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-    """Shrink until Δ(V) is what the plan asks for, and return the first of V in the shared order."""
-    plan = base.plan
-    V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop_mass)).V
+def stopped(V: VersionSpace, plan: Plan, pool: AnyPool, shared: SharedRandomness) -> Result:
+    """The first of V in the shared order, where the loop should have ended because Δ(V) is what the plan asks for."""
     h = V.first(shared, plan.prior)
     conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass <= plan.stop_mass), masses_condition(pool))
     return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
@@ -317,7 +273,7 @@ def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
         raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
 
 
-def check_base(base: Shrinker | Learner, plan: Plan, learner: str) -> None:
+def check_base(base: Learner, plan: Plan, learner: str) -> None:
     """Refuse a learner inside another that follows other numbers than those its outer one's proof is about."""
     if base.plan != plan.base:
         inner = plan.base.learner if plan.base is not None else None

@@ -253,6 +253,11 @@ class RoundsPlan(Plan):
         """Whether the loop ended because little is disputed."""
         return (report.stop_condition(self, inclusive=False),)
 
+    @property
+    def final_scans(self) -> bool:
+        """Does the last sample ask those of so many fresh items that lie in DIS(V), and not so many of them there?"""
+        return False
+
     def final_size(self, mass: Fraction) -> int:
         """Items of the last sample, where so much is disputed."""
         return self.integer("k_final")

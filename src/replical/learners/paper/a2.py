@@ -22,16 +22,7 @@ from numpy.typing import NDArray
 from replical.classes.predictions.base import Nearness
 from replical.core.exact import ceil, decimal, decimals, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import (
-    Conversation,
-    Shrinkage,
-    Shrinking,
-    Until,
-    check_plan,
-    masses_condition,
-    run_to_stop,
-    stop_condition,
-)
+from replical.learners.base import Conversation, check_plan, masses_condition, stop_condition, stopped
 from replical.learners.plan import (
     MEASURED,
     Condition,
@@ -86,7 +77,9 @@ class A2:
         check_plan(self.plan, A2Plan, "A2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Shrink V on `pool` until Δ(V) ≤ κ = ε, then take the first survivor by `shared`.
+        """On `pool`, drop whoever a better one has beaten, until Δ(V) ≤ κ = ε; then take the first survivor by `shared`.
+
+        It also ends when the pool is used up or the budget is spent.
 
         Returns
         -------
@@ -95,41 +88,20 @@ class A2:
             shared order. `unrounded`: the same one. `conditions`: those of the plan, whether Δ(V) ≤ κ was reached, and
             whether masses are known, so that the error bound speaks of the distribution and not only of this pool.
         """
-        return run_to_stop(self, pool, shared)
-
-    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
-        """On `pool`, drop whoever a better one has beaten, until V passes the rule `until`.
-
-        It also ends when the pool is used up or the budget is spent.
-
-        Returns
-        -------
-        shrinking
-            It ends with V, the answers heard, and how many items were looked at.
-        """
-        plan, asked, scanned = self.plan, 0, 0
-        answers: list[Answers] = []
-        tail = self.measuring(pool)
+        plan, asked = self.plan, 0
+        tail = pool.tail(plan["part"])  # never asked: a choice that looks at items still to come is not fair
         V, scan = pool.version_space(), pool.scan(sparing=len(tail))
         test = self.test(V, tail)
-        while not until(V) and plan.opens(asked):
+        while V.mass > plan.stop_mass and plan.opens(asked):
             query = scan.some(V, plan.opens(asked))
-            asked, scanned = asked + query.total, scanned + query.scanned
             if query.total == 0:  # the pool is used up
                 break
+            asked += query.total
             S = yield query
             mask = test.after(V, S)
             V = V.keep(mask)
             test.keep(mask)
-            answers.append(S)
-        return Shrinkage(V=V, answers=tuple(answers), scanned=scanned)
-
-    def measuring(self, pool: AnyPool) -> Indices:
-        """Items of `pool` that measure nearness and are never asked.
-
-        A choice that looks at items still to come is not fair.
-        """
-        return pool.tail(self.plan["part"])
+        return stopped(V, plan, pool, shared)
 
     def test(self, V: VersionSpace, tail: Indices) -> Betting:
         """The bets of the hypotheses in `V`, with nearness measured on `tail`."""

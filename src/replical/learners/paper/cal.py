@@ -15,7 +15,7 @@ from math import log
 
 from replical.core.exact import ceil, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinkage, Shrinking, Until, check_plan, run_to_stop
+from replical.learners.base import Conversation, check_plan, stopped
 from replical.learners.plan import (
     MEASURED,
     Condition,
@@ -30,7 +30,6 @@ from replical.learners.plan import (
     scanning_labels,
 )
 from replical.pools.pool import AnyPool
-from replical.pools.query import Answers
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class CAL:
         check_plan(self.plan, CALPlan, "CAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Shrink V on `pool` until Δ(V) ≤ ε, then take the first survivor by `shared`.
+        """On `pool`, drop whoever is ever wrong, until Δ(V) ≤ ε or rounds are spent; then the first survivor by `shared`.
 
         Returns
         -------
@@ -81,28 +80,16 @@ class CAL:
         PoolExhausted
             If a finite pool runs out of the items a round needs.
         """
-        return run_to_stop(self, pool, shared)
-
-    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
-        """On `pool`, drop whoever is ever wrong, until V passes the rule `until` or the plan's rounds are spent.
-
-        Returns
-        -------
-        shrinking
-            It ends with V, the answers heard, and how many items were looked at.
-        """
-        plan, scanned = self.plan, 0
-        answers: list[Answers] = []
+        plan, rounds = self.plan, 0
         V, scan = pool.version_space(), pool.scan()
-        while not until(V) and not plan.spent(len(answers)):
+        while V.mass > plan.stop_mass and not plan.spent(rounds):
             query = scan.draw(V, plan.k)
             if query.total == 0:  # nothing is disputed
                 break
             S = yield query
             V = V.keep(V.errors(S) == 0)
-            answers.append(S)
-            scanned += query.scanned
-        return Shrinkage(V=V, answers=tuple(answers), scanned=scanned)
+            rounds += 1
+        return stopped(V, plan, pool, shared)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,16 +116,6 @@ class ReplicA2:
 class ReplicA2Plan(AgnosticRoundsPlan):
     """Algorithm 4 as printed: the same interval index in the loop, above ν̄/Δ, and at the end, above the fewest errors."""
 
-    @property
-    def measuring(self) -> int:
-        """Items of a finite pool set aside to measure Δ."""
-        return 0
-
-    @property
-    def final_scans(self) -> bool:
-        """Does the final filter ask those of k_final fresh items that lie in DIS(V), and not so many of them there?"""
-        return False
-
     def position(self, shared: SharedRandomness) -> Fraction:
         """Where in [0, 1) every threshold lies: the middle of one of m equal intervals, the interval shared."""
         return grid_position(shared, self.integer("m"))

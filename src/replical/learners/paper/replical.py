@@ -100,19 +100,9 @@ class RepliCALPlan(RoundsPlan):
     """Algorithm 3 as printed: one threshold on the conditional error, in the loop and, rescaled, at the end."""
 
     @property
-    def measuring(self) -> int:
-        """Items of a finite pool set aside to measure Δ."""
-        return 0
-
-    @property
     def labels_most(self) -> int:
         """The most labels a run can ask for."""
         return self.k * self.rounds_most + self.integer("k_final")
-
-    @property
-    def final_scans(self) -> bool:
-        """Does the final filter ask those of k_final fresh items that lie in DIS(V), and not k_final of them there?"""
-        return False
 
     def cost(self, setting: Setting) -> Cost:
         """The rounds and the final filter."""
