@@ -90,11 +90,11 @@ def draw(out: Path) -> None:
         for axes, (setting, active) in zip(panels, SETTINGS.items(), strict=True):
             _panel(axes, active)
             axes.set(xlabel="target error ε", title=setting)
-            log_ticks(axes.xaxis, most=6)
+            log_ticks(axes.xaxis)
             axes.invert_xaxis()
             legend_below(axes)
         panels[0].set_ylabel("labels per lab, at most")
-        log_ticks(panels[0].yaxis, most=8)
+        log_ticks(panels[0].yaxis)
     for suffix in ("svg", "png"):
         save(figure, out / f"active-against-passive.{suffix}")
 

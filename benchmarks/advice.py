@@ -188,15 +188,15 @@ def covered(told: Iterable[Told | None], spread: float = SPREAD) -> float | None
 def figures(runs: list[Followed]) -> dict[str, Any]:
     """Of these labs: how good forecasts were, and advice."""
     ends = [run for run in runs if not run.certified]
-    foretold = [run for run in runs if run.labels is not None]
+    forecasts = [run for run in runs if run.labels is not None]
     wider = [run.wider for run in ends if run.wider is not None]
     items = [run.more_items for run in ends if run.more_items is not None]
     return {
         "runs": len(runs),
-        "forecasts": len(foretold),
-        **of("forecast", [run.labels for run in foretold if run.labels is not None]),
-        "chance": float(np.mean([run.chance for run in foretold])) if foretold else None,
-        "certified": float(np.mean([run.certified for run in foretold])) if foretold else None,
+        "forecasts": len(forecasts),
+        **of("forecast", [run.labels for run in forecasts if run.labels is not None]),
+        "chance": float(np.mean([run.chance for run in forecasts])) if forecasts else None,
+        "certified": float(np.mean([run.certified for run in forecasts])) if forecasts else None,
         "uncertified": len(ends),
         **of("items", items),
         **of("labels", [run.more_labels for run in ends if run.more_labels is not None]),
@@ -223,7 +223,7 @@ def table(found: dict[str, Any]) -> str:
         "labs",
         "forecast labels: in the range",
         "within a factor 2",
-        "proofs foretold, came",
+        "proofs forecast, came",
         "no proof",
         "more items: in the range",
         "within a factor 2 (plays)",

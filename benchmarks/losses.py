@@ -281,7 +281,7 @@ def public_order(each: OutputSet, C: OutputTable, said: Said, string: int) -> Pr
     return Prior.by_errors(C, lost)
 
 
-def foretold(each: OutputSet, came: dict[str, Any]) -> list[str]:
+def forecast_row(each: OutputSet, came: dict[str, Any]) -> list[str]:
     """What is forecast for a lab, and what came in the mean."""
     C, said = OutputTable(list(each.said), loss=each.loss), list(zip(*each.said.values(), strict=True))
     rows = np.random.default_rng(5).integers(len(said), size=ITEMS)
@@ -446,7 +446,7 @@ def main() -> None:
         return
     if given.forecasts:
         heads = ("set", "median forecast", "range", "what labs took in the mean")
-        rows = [foretold(make(), came) for make, came in zip(SETS, recorded()["sets"], strict=True)]
+        rows = [forecast_row(make(), came) for make, came in zip(SETS, recorded()["sets"], strict=True)]
         print(markdown(heads, rows), end="")
         return
     strings, items, labs = (1, 400, 5) if given.quick else (STRINGS, ITEMS, 200)

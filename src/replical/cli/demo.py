@@ -145,8 +145,8 @@ def _meaning(trial: Comparison, ours: Figures, elsewhere: dict[str, Figures]) ->
     """What labels buy, what was proven, and what to do next."""
     misled, found = elsewhere["favourite"], elsewhere["handicap"]
     return (
-        "\n[bold]What labels buy.[/bold] Where public flights are like the labs', whoever takes the favourite has the same "
-        f"model and it is good, but nobody knows. Labels buy the proof: {ours.proven} of {ours.labs} labs have one. Where "
+        "\n[bold]What labels buy.[/bold] Where public flights are like the labs', all who take the favourite have one "
+        f"model, a good one, but nobody knows that. Labels buy the proof: {ours.proven} of {ours.labs} labs have one. Where "
         f"public flights are from elsewhere, the favourite errs {misled.mean:.3f} more than the best, and nothing says so. "
         f"There labels buy the answer: it errs {found.mean:.3f} more. {found.proven} of {found.labs} labs prove theirs; "
         "the others say that they have no proof, and name the few models that are left.\n\n"
