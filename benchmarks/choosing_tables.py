@@ -16,14 +16,7 @@ NAMES = {
     "usual": "usual way, as many labels",
     "public-first": "first of the public order, no labels",
 }
-BEFORE = {  # learners that went, in the record that still has them
-    "settled": "settled",
-    "settled-distance": "settled-distance",
-    "rounded-a2": "rounded-a2",
-    "settled-cal": "settled-cal",
-    "rounded-cal": "rounded-cal",
-}
-PROVES = tuple(method for method in (*NAMES, *BEFORE) if method not in ("usual", "public-first"))
+PROVES = tuple(method for method in NAMES if method not in ("usual", "public-first"))
 
 
 def share(part: int, whole: int) -> str:
@@ -51,29 +44,27 @@ def tables(found: Found) -> str:
     return "\n".join(parts)
 
 
-def page(found: Found, before: Found) -> list[str]:
-    """The tables of docs/explanation/choosing.md; `before` is the record with the learners that went."""
+def page(found: Found) -> list[str]:
+    """The tables of docs/explanation/choosing.md."""
     pools = found["pools"]
-    tables = [summary(pools, NAMES), summary(pools, NAMES, part="generated"), together(pools), growth(found["growth"])]
-    return [*tables, about_sets(found), summary(before["pools"], BEFORE, CELLS_BEFORE)]
+    tables = [summary(pools), summary(pools, "generated"), together(pools), growth(found["growth"])]
+    return [*tables, about_sets(found)]
 
 
-def summary(
-    pools: list[Found], names: dict[str, str], cells: dict[str, Cell] | None = None, part: str = "totals"
-) -> str:
+def summary(pools: list[Found], part: str = "totals") -> str:
     """One row a way to choose and pool size, of the ways that were tried on every set."""
-    rows, cells = [], CELLS if cells is None else cells
+    rows = []
     for method, order in dict.fromkeys((each["method"], each["order"]) for pool in pools for each in pool["totals"]):
         for pool in pools:
             for each in pool[part]:
                 if (
                     (each["method"], each["order"]) == (method, order)
-                    and method in names
+                    and method in NAMES
                     and each["sets"] == max(one["sets"] for one in pool[part])
                 ):
-                    known = [cell(each) for cell in cells.values()]
-                    rows.append([names[method], words(method, order), f"{pool['items']:,}", *known])
-    return markdown(("method", "handicaps or order", "items", *cells), rows)
+                    known = [cell(each) for cell in CELLS.values()]
+                    rows.append([NAMES[method], words(method, order), f"{pool['items']:,}", *known])
+    return markdown(("method", "handicaps or order", "items", *CELLS), rows)
 
 
 def about_sets(found: Found) -> str:
@@ -96,10 +87,7 @@ def side_by_side(pools: list[Found], cell: Callable[[Found], str]) -> str:
     columns = ("method", "handicaps or order", *(f"{pool['items']:,}" for pool in pools))
     known = [{(each["method"], each["order"]): each for each in pool["totals"]} for pool in pools]
     ways = dict.fromkeys(way for of_pool in known for way in of_pool if of_pool[way]["sets"] == most(pools))
-    rows = (
-        [(NAMES | BEFORE)[way[0]], words(*way), *(cell(some[way]) if way in some else "" for some in known)]
-        for way in ways
-    )
+    rows = ([NAMES[way[0]], words(*way), *(cell(some[way]) if way in some else "" for some in known)] for way in ways)
     return markdown(columns, (row for row in rows if any(row[2:])))
 
 
@@ -171,10 +159,6 @@ CELLS: dict[str, Cell] = {
     "median": lambda each: f"{each['excess_median']:.4f}",
     "99%": lambda each: f"{each['excess_99']:.3f}",
 }
-CELLS_BEFORE = {
-    **dict(list(CELLS.items())[:3]),
-    "Error above the best, mean (99%)": lambda each: f"{each['excess_mean']:.4f} ({each['excess_99']:.3f})",
-}
 
 TOTALS = ("method", "order", "pairs", "pairs that agree (95% interval)", "certified labs", "certified and different",
           "wrong certificates", "labels: typical", "mean", "median", "excess: mean", "median", "99%",
@@ -184,7 +168,7 @@ TOTALS = ("method", "order", "pairs", "pairs that agree (95% interval)", "certif
 def total_row(each: Found) -> list[str]:
     proves = each["method"] in PROVES
     return [
-        (NAMES | BEFORE)[each["method"]],
+        NAMES[each["method"]],
         words(each["method"], each["order"]),
         f"{each['pairs']}",
         agree_cell(each),
@@ -206,7 +190,7 @@ def by_set(pool: Found) -> str:
     for of in pool["sets"]:
         known = {(each["method"], each["order"]): each for each in of["figures"]}
         rows.append([of["name"], *(set_cell(known[way]) if way in known else "" for way in ways)])
-    return markdown(("set", *(f"{(NAMES | BEFORE)[way[0]]}, {words(*way)}" for way in ways)), rows)
+    return markdown(("set", *(f"{NAMES[way[0]]}, {words(*way)}" for way in ways)), rows)
 
 
 def set_cell(each: Found) -> str:

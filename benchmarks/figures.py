@@ -22,7 +22,7 @@ import choosing
 import choosing_tables
 import cluster
 import cost_of_replicability
-import which_learner
+import which_handicaps
 from bills_figure import bills_picture
 
 from replical.learners.plan import Setting
@@ -39,7 +39,7 @@ STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {
 }
 RECORDED: dict[str, Callable[[Path], None]] = {
     "choosing": lambda path: choosing_tables.figure(choosing.recorded(), path),
-    "which-learner": lambda path: which_learner.draw(which_learner.recorded(), path.parent),
+    "which-handicaps": lambda path: which_handicaps.draw(which_handicaps.recorded(), path.parent),
 }
 
 

@@ -118,7 +118,7 @@ def test_the_cost_benchmark_runs(script, name, tmp_path):
     assert drawn(tmp_path, "cost-of-replicability", "svg", "png", "md")
 
 
-NAMES = ("choosing", "cluster", "cost-of-replicability", "which-learner", "active-against-passive",
+NAMES = ("choosing", "cluster", "cost-of-replicability", "which-handicaps", "active-against-passive",
          "bills-epsilon", "bills-rho", "bills-class", "bills-noise")  # fmt: skip
 
 
@@ -360,8 +360,7 @@ def test_the_page_of_choosing_shows_the_recorded_figures(module):
     pytest.importorskip("matplotlib")
     pytest.importorskip("sklearn")
     page = (ROOT / "docs" / "explanation" / "choosing.md").read_text("utf-8")
-    before = read(BENCHMARKS / "history" / "choosing" / "0001.json")
-    tables = module("choosing_tables").page(module("choosing").recorded(), before)
+    tables = module("choosing_tables").page(module("choosing").recorded())
     peers = read(BENCHMARKS / "history" / "peers" / "0001.json")
     assert peers["left_out"] == []
     for table in (*tables, module("peer_tables").together(peers)):
@@ -371,9 +370,9 @@ def test_the_page_of_choosing_shows_the_recorded_figures(module):
 
 def test_the_page_of_handicaps_shows_the_last_record(module):
     pytest.importorskip("matplotlib")
-    which = module("which_learner")
+    which = module("which_handicaps")
     table = which.table(which.recorded())
-    assert table in (ROOT / "docs" / "explanation" / "which-learner.md").read_text("utf-8")
+    assert table in (ROOT / "docs" / "explanation" / "which-handicaps.md").read_text("utf-8")
     assert table.count("\n") == 28
 
 
@@ -423,14 +422,14 @@ def test_a_good_answer_takes_few_labels_and_a_bad_one_too(module):
 
 
 @pytest.mark.slow
-def test_which_learner_writes_its_tables(script, tmp_path):
+def test_which_handicaps_writes_its_tables(script, tmp_path):
     pytest.importorskip("matplotlib")
-    script("which_learner", "--quick", "--out", tmp_path)
-    found = read(tmp_path / "which-learner.json")
+    script("which_handicaps", "--quick", "--out", tmp_path)
+    found = read(tmp_path / "which-handicaps.json")
     assert len(found["cells"]) == 6
     assert all(cell["certified_differ"] == 0 for cell in found["cells"])
     assert all(len(cell["commit"].rstrip("+")) == 40 for cell in found["cells"])
-    assert drawn(tmp_path, "which-learner", "svg", "png", "md", least=150)
+    assert drawn(tmp_path, "which-handicaps", "svg", "png", "md", least=150)
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def test_demo_says_what_labels_buy():
 
 @pytest.mark.slow
 def test_demo_with_all_its_texts():
-    """Forty texts; the first line comes while they are still to be computed. The README's picture says the same."""
+    """Forty texts; the first line comes while they are still to be computed. The picture says the same."""
     words = [sys.executable, "-m", "replical", "demo"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
         first = running.stdout.readline()

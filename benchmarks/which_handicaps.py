@@ -7,11 +7,11 @@ them flipped, flipped with .45 within .03 of the target's boundary (near ties), 
 target's, turned round where the first feature lies in a band that holds a tenth of the population. A cell ends after
 --pairs pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
-    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..] [--record]
-    python benchmarks/which_learner.py --page       # the table of docs/explanation/which-learner.md, from the last record
+    python benchmarks/which_handicaps.py [--quick] [--out DIR] [--pairs 20] [--seconds 5] [--only NAME ..] [--record]
+    python benchmarks/which_handicaps.py --page  # the table of docs/explanation/which-handicaps.md, from the last record
 
-writes DIR/which-learner.json, .md (tables) and .svg/.png (figure), the first anew after each cell; --record adds the cells
-to benchmarks/history/which_learner, with the commit. With --only it measures these ways again and keeps the other cells
+writes DIR/which-handicaps.json, .md (tables) and .svg/.png (figure), the first anew after each cell; --record adds the cells
+to benchmarks/history/which_handicaps, with the commit. With --only it measures these ways again and keeps the other cells
 that DIR has: what a cell shows is of the commit it names.
 """
 
@@ -37,7 +37,7 @@ from replical.learners.base import Learner
 from replical.worlds.labs import run_lab
 from replical.worlds.world import Population, parse_noise
 
-HISTORY = Path(__file__).parent / "history" / "which_learner"
+HISTORY = Path(__file__).parent / "history" / "which_handicaps"
 SEED, EPSILON, DELTA, RHO = "one learner, rules", 0.05, 0.05, 0.1
 BUDGET = 3000  # labels per lab
 PUBLIC, RADIUS = 2000, 0.8 * EPSILON  # public items that a cover is made on, and how far everyone may be from it
@@ -227,7 +227,7 @@ def draw(cells: list[Cell], out: Path) -> None:
         lines = [Line2D([], [], ls="", label=each, **look(each)) for each in learners]
         figure.legend(handles=lines, loc="outside upper center", ncols=4)
         for suffix in ("svg", "png"):
-            save(figure, out / f"which-learner.{suffix}")
+            save(figure, out / f"which-handicaps.{suffix}")
 
 
 def main() -> None:
@@ -241,13 +241,13 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=5.0, help="time a cell, after two pairs")
     parser.add_argument("--only", nargs="+", choices=list(LOOKS), metavar="NAME", help="measure these ways again")
-    parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/which_learner")
+    parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/which_handicaps")
     given = parser.parse_args()
     if given.page:
         print(table(recorded()), end="")
         return
     given.out.mkdir(parents=True, exist_ok=True)
-    file, wanted, started = given.out / "which-learner.json", rows(given.quick), time.perf_counter()
+    file, wanted, started = given.out / "which-handicaps.json", rows(given.quick), time.perf_counter()
     known = json.loads(file.read_text(encoding="utf-8"))["cells"] if given.only and file.exists() else []
     found: dict[str, Any] = {"seed": SEED, "epsilon": EPSILON, "delta": DELTA, "rho": RHO}
     found |= {"budget": BUDGET, "public_items": PUBLIC, "radius": RADIUS, "cells": []}
@@ -263,7 +263,7 @@ def main() -> None:
         cells = dict(sorted(cells.items(), key=lambda cell: order.get(cell[0], 10**6)))
         found["cells"] = [asdict(each) for each in cells.values()]
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    (given.out / "which-learner.md").write_text(table([*cells.values()]), encoding="utf-8")
+    (given.out / "which-handicaps.md").write_text(table([*cells.values()]), encoding="utf-8")
     draw([*cells.values()], given.out)
     if given.record:
         record(HISTORY, found)
