@@ -91,9 +91,6 @@ def test_half_an_export_a_skip_and_the_same_export_again(lab):
     [
         (lambda tasks: tasks[1]["annotations"][0].update(result=[]), "the annotation of the item {1!r} is not a single choice under"),
         (lambda tasks: tasks[0].update(data={"item": "nobody"}), "export.json answers the item 'nobody', which was never asked for"),
-        (lambda tasks: tasks[0], "export.json is no Label Studio export: it should be a list of tasks, so export the project"),
-        (lambda tasks: "[" * 200_000, "export.json is not valid JSON (maximum recursion depth exceeded"),
-        (lambda tasks: json.dumps(tasks)[:-9], "export.json is not valid JSON ("),
     ],
 )  # fmt: skip
 def test_a_bad_export_is_one_sentence_and_nothing_is_lost(lab, spoil, message):
@@ -105,9 +102,8 @@ def test_a_bad_export_is_one_sentence_and_nothing_is_lost(lab, spoil, message):
         made.annotate(task, lab.truth[task["data"]["item"]])
     good = json.dumps(made.as_json())
     tasks = json.loads(good)
-    bad = spoil(tasks)
-    text = bad if isinstance(bad, str) else json.dumps(tasks if bad is None else bad)
-    (lab.folder / "export.json").write_text(text)
+    spoil(tasks)
+    (lab.folder / "export.json").write_text(json.dumps(tasks))
     told = lab.by_file("--answers", "export.json", code=[2])
     assert message.format(*items) in told["message"]
     assert "\n" not in told["message"]

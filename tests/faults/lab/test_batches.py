@@ -1,4 +1,4 @@
-"""Files that come back damaged: answers or one sentence, never a traceback. And batches whose writing is interrupted."""
+"""Batches whose writing is interrupted."""
 
 import json
 from itertools import count
@@ -6,18 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from replical.errors import BadTable
-from replical.lab.sessions.batches import read_batch
 from support.batches import items_of, written
 
 LABELS = ("no", "yes")
-
-
-@pytest.mark.parametrize("text", ['[{"data": {"id": "u"}, "annotations": 5}]', "1" * 5000])
-def test_damaged_exports_are_a_sentence(tmp_path, text):
-    (tmp_path / "export.json").write_text(text)
-    with pytest.raises(BadTable):
-        read_batch(tmp_path / "export.json", LABELS)
 
 
 @pytest.mark.parametrize("stop", range(1, 5))

@@ -1,7 +1,6 @@
 """Whatever labels, columns and answers are called, a batch goes out well-formed and comes back whole."""
 
 import re
-from xml.etree import ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,16 +9,6 @@ from replical.lab.sessions.batches import read_batch
 from replical.lab.sessions.label_studio import SKIP, Reply, template
 from support.batches import LABELS, chose, export, fill, written
 from support.label_studio import Project, project
-
-texts = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"]), min_size=1, max_size=6)
-
-
-@settings(max_examples=50)
-@given(st.lists(texts, max_size=3), st.lists(texts.filter(str.strip), min_size=2, max_size=4, unique=True))
-def test_the_labelling_config_is_well_formed_whatever_labels_are_called(columns, labels):
-    view = ElementTree.fromstring(template(columns, tuple(labels)))
-    assert [each.get("value") for each in view.iter("Choice")] == labels
-
 
 # ---- whatever is in it ----
 ids = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=8).filter(
@@ -46,9 +35,6 @@ def test_whatever_is_filled_in_comes_back(tmp_path_factory, items):
     }
     assert read_batch(export(path, annotations), LABELS) == expected
     assert read_batch(fill(path, given_answers), LABELS) == expected
-
-
-# ---- Label Studio ----
 
 
 # ---- whatever it is called ----

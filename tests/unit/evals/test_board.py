@@ -22,12 +22,6 @@ def test_a_clear_winner_is_proven_and_would_win_again():
     assert found.low[0] == 0
 
 
-def test_scores_of_the_same_items_give_the_same_board():
-    one, two = board(NAMES, WRONG), board(NAMES, WRONG.astype(float))
-    assert (one.high == two.high).all()
-    assert one.again == two.again
-
-
 def test_the_answer_of_a_text_is_that_of_a_protocol():
     from replical import PredictionTable, Prior, SharedRandomness, plan
 

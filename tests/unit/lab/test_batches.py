@@ -94,17 +94,12 @@ def test_answers_in_a_csv_file(tmp_path):
 @pytest.mark.parametrize(
     ("annotations", "reply"),
     [
-        ([chose("yes")], Reply(item="v", code=1)),
-        ([chose("yes"), chose("yes", who=4)], Reply(item="v", code=1, annotator="4")),
-        ([{"was_cancelled": True, "result": [], "completed_by": 5}], Reply(item="v", code=None, annotator="5")),
         ([{"was_cancelled": True}], Reply(item="v", code=None)),
-        ([chose("yes", who={"id": 5})], Reply(item="v", code=1)),
-        ([], None),
         (None, None),
     ],
 )
 def test_variants_of_an_export(tmp_path, annotations, reply):
-    """Several people, cancelled annotations, and tasks that nobody opened."""
+    """A cancelled annotation that says nothing else, and a task without a list of them."""
     path = written(tmp_path, 1, ["v"], SHOWN, LABELS)
     assert read_batch(export(path, {"v": annotations}), LABELS) == ([] if reply is None else [reply])
 
@@ -139,11 +134,6 @@ def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, message):
     path = tmp_path / "batch.csv"
     path.write_text(text)
     assert message in refused(path)
-
-
-def test_the_same_answer_twice_is_one_answer(tmp_path):
-    (tmp_path / "batch.csv").write_text("id,label\nu,yes\nu,yes\n")
-    assert read_batch(tmp_path / "batch.csv", LABELS) == [Reply(item="u", code=1)]
 
 
 def test_a_spreadsheet_may_leave_its_marks(tmp_path):
@@ -185,12 +175,14 @@ def test_files_that_cannot_be_read_are_named(tmp_path):
     [
         ("", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
+        ("1" * 5000, "is not valid JSON"),
         ("{}", "it should be a list of tasks"),
         ("[1]", "it should be a list of tasks"),
         ("[{}]", "task 0 has no id in its data"),
         ('[{"data": {"id": true}}]', "task 0 has no id in its data"),
         ('[{"data": {"id": "u"}}, {"data": {"id": null}}]', "task 1 has no id in its data"),
         ('[{"data": ["u"]}]', "task 0 has no id in its data"),
+        ('[{"data": {"id": "u"}, "annotations": 5}]', "the annotations of the item 'u' are no list"),
         ('[{"data": {"id": "u"}, "annotations": [5]}]', "an annotation of the item 'u' is damaged"),
         ('[{"data": {"id": "u"}, "annotations": [{}]}]', "the annotation of the item 'u' is not a single choice"),
         ('[{"data": {"id": "u"}, "annotations": [{"result": [{"value": {"choices": []}}]}]}]', "not a single choice"),
@@ -283,9 +275,8 @@ def test_a_choice_for_those_who_cannot_say_is_a_skip_in_either_export(tmp_path, 
     made = project(tmp_path, ["u"])
     ElementTree.SubElement(made.control, "Choice", value=SKIP)
     made.annotate(made.tasks[0], SKIP)
-    assert read_batch(made.export(tmp_path / "export.json", kind), LABELS) == [
-        Reply(item="u", code=None, annotator="1")
-    ]
+    exported = made.export(tmp_path / "EXPORT.JSON", kind)  # some programs write names in capitals
+    assert read_batch(exported, LABELS) == [Reply(item="u", code=None, annotator="1")]
 
 
 @pytest.mark.parametrize(
@@ -353,9 +344,3 @@ def test_a_row_of_json_min_that_is_not_one_choice_is_refused(tmp_path, said):
 def test_spaces_that_belong_to_a_label_are_kept_by_a_spreadsheet_too(tmp_path):
     (tmp_path / "batch.csv").write_text("id,label\nu,ja \nv, nein \n")
     assert read_batch(tmp_path / "batch.csv", ("ja ", "nein")) == [Reply(item="u", code=0), Reply(item="v", code=1)]
-
-
-def test_the_name_of_the_file_may_be_in_capitals(tmp_path):
-    made = project(tmp_path, ["u"])
-    made.annotate(made.tasks[0], "no")
-    assert read_batch(made.export(tmp_path / "EXPORT.JSON"), LABELS) == [Reply(item="u", code=0, annotator="1")]
