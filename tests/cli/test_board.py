@@ -68,6 +68,7 @@ def test_a_board_of_scores(tmp_path, command):
         (["--scores", "high"], "--scores says from where to where"),
         (["--tolerance", ".1"], "--tolerance and --string are given together"),
         (["--model", "m9"], "has no column 'm9'"),
+        (["--model", "m1", "--model", "m1"], "two items and two models"),
         (["--level", "0"], "a level lies between 0 and 1"),
         (["--without", "m1", "--without", "m2", "--without", "m3", "--without", "m4"], "two items and two models"),
     ],

@@ -25,7 +25,7 @@ def import_command(
     what: Annotated[str, typer.Option(help="the cells: outputs, or scores")] = "outputs",
     answers: Annotated[str, typer.Option(help="what is kept of outputs: plain, text or number")] = "plain",
     metric: Annotated[str | None, typer.Option(help="a score of lm-evaluation-harness; its first if left out")] = None,
-    task: Annotated[str | None, typer.Option(help="which task, if the logs hold several")] = None,
+    task: Annotated[str | None, typer.Option(help="which task, or a pattern, if the logs hold several")] = None,
     reader: Annotated[str | None, typer.Option(help="other formats: the name of an installed package's reader")] = None,
     common: Annotated[bool, typer.Option("--common", help="leave out items that some model has not answered")] = False,
     as_json: AsJson = False,

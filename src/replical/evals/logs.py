@@ -16,6 +16,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from importlib.metadata import entry_points
 from math import isfinite
 from pathlib import Path
@@ -219,7 +220,8 @@ def join(
     metric
         Which score of lm-evaluation-harness to take; the first if left out.
     task
-        Which task of the logs to take; there must be one if left out.
+        Which task of the logs to take; there must be one if left out. Of a pattern, as ``"mmlu_*"``, all that fit, and their
+        items are called task/item.
     reader
         The name of an installed reader: a function of a path that yields a mapping an entry, with the fields of a plain log.
     progress
@@ -247,13 +249,15 @@ def join(
             if progress is not None and before + done >= told + _TOLD:
                 told = before + done
                 progress(told, total)
-            if task is not None and entry.task not in ("", task):
+            if task is not None and not fnmatchcase(entry.task or task, task):
                 continue
+            if task not in (None, entry.task) and entry.task:
+                entry = entry._replace(item=f"{entry.task}/{entry.item}", task=task)  # noqa: PLW2901
             tasks.add(entry.task)
             if len(tasks) > 1:
                 one, two = sorted(tasks)[:2]
                 raise BadTable(
-                    f"{joined.where(line)}: the logs are of two tasks, {one!r} and {two!r}: give --task to take one of them"
+                    f"{joined.where(line)}: the logs are of two tasks, {one!r} and {two!r}: take one with --task"
                 )
             if entry.content and contents.setdefault(entry.item, entry.content) != entry.content:
                 raise BadTable(

@@ -26,6 +26,7 @@ def page(found: Board, chosen: Choice | None, tolerance: float | None, *, title:
         title=escape(title),
         summary="\n".join(f'<p class="summary">{escape(each)}</p>' for each in sentences(found, chosen, tolerance)),
         picture=picture(found),
+        drawn=f" The first {_DRAWN} are drawn." if len(found.models) > _DRAWN else "",
         sure=f"{100 * (1 - found.level):g}%",
         rows=_rows(found),
         items=f"{found.items:,}",

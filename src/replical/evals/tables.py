@@ -46,7 +46,7 @@ def read_losses(
     """
     least, most = _range(scores)
     names = names_of(path)
-    wanted = list(models or (name for name in names if name not in (*without, labels)))
+    wanted = list(dict.fromkeys(models or (name for name in names if name not in (*without, labels))))
     if scores is None and labels not in names:
         raise BadUsage(f"{path} has no column {labels!r}: name the right answers with --labels, or give --scores 0:1")
     columns = wanted if scores else [*wanted, labels]

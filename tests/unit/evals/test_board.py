@@ -65,6 +65,9 @@ def test_the_page_names_everybody_and_runs_nothing():
     assert made.count("<circle") == 3
     assert made.count("<tr>") == 4
     assert picture(found).count('class="best"') == len(found.survivors) == 2
+    assert "are drawn" not in made
+    many = page(board([f"m{h}" for h in range(61)], np.eye(61)), None, None, title="Many")
+    assert ("The first 60 are drawn." in many, many.count("<circle"), many.count("<tr>")) == (True, 60, 62)
 
 
 def test_a_picture_alone_is_a_whole_file():

@@ -67,6 +67,17 @@ def test_multiple_choice_of_the_harness(tmp_path):
     assert join([("x", one)], what="scores", metric="acc_norm").columns() == {"id": ["0", "1"], "x": [0.0, 0.0]}
 
 
+def test_tasks_of_a_pattern_are_one_table(tmp_path):
+    """The harness writes a file for each subject of a benchmark, and numbers the items of each from 0."""
+    logs = [
+        (None, lines(tmp_path / "m" / f"samples_mmlu_{task}.jsonl", choice(0, 1, -2, -1))) for task in ("law", "art")
+    ]
+    logs.append((None, lines(tmp_path / "m" / "samples_gsm8k.jsonl", answer(0, "4", "4", 1))))
+    found = join(logs, task="mmlu_*").columns()
+    assert found == {"id": ["mmlu_law/0", "mmlu_art/0"], "m": ["1", "1"], "label": ["1", "1"]}
+    assert join(logs, task="mmlu_law").columns()["id"] == ["0"]
+
+
 def test_answers_of_the_harness_in_a_public_form(tmp_path):
     log = lines(
         tmp_path / "m" / "samples_gsm8k.jsonl", answer(0, "1,250", "So it is $1,250.", 1), answer(1, "4", "four", 0)

@@ -398,8 +398,3 @@ def list_steps(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Step]:
     yield Step(name, lambda: check_winner(body, protocol))
     yield Step("the rounds follow the plan and are possible", lambda: check_rounds(body, protocol))
     yield Step("every condition is recomputed", lambda: check_conditions(body, protocol), needed=True)
-
-
-def value_of(body: Mapping[str, Any], name: str) -> float:
-    """What a condition says was found."""
-    return float({each["name"]: each["value"] for each in body["conditions"]}[name])

@@ -262,9 +262,10 @@ class PoolChecks:
             return
         checks("disagreement in the rounds is possible on the pool", self._check_disagreement)
         if protocol.plan.keeps_all_left:
+            found = {each["name"]: each["value"] for each in body["conditions"]}
             checks(
                 "disagreement at the stop is that of the survivors on the pool",
-                lambda: same(rules.value_of(body, STOP), float(self.survivors.mass)),
+                lambda: same(float(found[STOP]), float(self.survivors.mass)),
             )
 
     def _check_parts(self) -> str | None:

@@ -22,12 +22,7 @@ from replical.errors import BadLabel, BadTable
 from replical.lab.sessions.label_studio import SKIP, Question, Reply, code_of, of_code, read_export, task_data, template
 
 _SEPARATORS = (",", ";", "\t")  # a spreadsheet writes semicolons where the comma is the decimal point
-_OWN = (
-    "id",
-    "label",
-    "annotator",
-    "annotation_id",
-)  # columns of a batch, or of Label Studio's, that are not the pool's
+_OWN = ("id", "label", "annotator", "annotation_id")  # columns of a batch, or of Label Studio's, and not of the pool
 
 
 def write_batch(
