@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from replical import Journal, Protocol, Session, read_pool, run
 from replical.classes.own_losses import own_kind, source_of
-from replical.core.canonical import canonical
+from replical.core.canonical import canonical, digest_of
 from replical.errors import BadLabel, BadProtocol, BadTable, ReplicalError
 from replical.lab.certificate.file import read, text_of
 from replical.lab.certificate.page import page
@@ -331,6 +331,28 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
     assert (code, "that is installed has the source sha256:" in err) == (2, True)
 
 
+def test_a_loss_of_ones_own_is_found_without_running_its_package(command, install, tmp_path):
+    install("0")
+    package = tmp_path / "replical_package"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('was run')")
+    (package / "mine.py").write_text("")
+    (tmp_path / "replical_mine-1.dist-info" / "entry_points.txt").write_text(
+        "[replical.losses]\nmine = replical_package.mine:mine\nnone = replical_package.none:mine\n"
+    )
+    Path("names.txt").write_text("good\nbad\n")
+    Path("s.csv").write_text("id,good,bad\ni,A,b\n")
+    init = ["init", "--candidates", "names.txt", "--seed", "s", "--out", "i.toml", "--set"]
+    assert command(*init, "loss=mine")[0] == 0
+    assert Protocol.read(Path("i.toml")).answers.source == source_of("mine") == digest_of(b"")
+    code, _, err = command(
+        "run", "i.toml", "--pool", "s.csv", "--journal", "i.db", "--out", "i.json", "--ask", "terminal"
+    )
+    assert (code, "the loss 'mine' cannot be loaded: RuntimeError: was run" in err) == (2, True), err
+    code, _, err = command(*init, "loss=none", "--force")
+    assert (code, "names the module 'replical_package.none', which cannot be read" in err) == (2, True), err
+
+
 @pytest.mark.parametrize(
     ("loss", "wrong"),
     [
@@ -340,6 +362,7 @@ def test_a_loss_of_ones_own_runs_by_its_source_and_is_checked_on_demand(command,
         ("'a'", "is 'a', and should be a number from 0 to 1"),
         ("1 / 3", "no part of 1/1000: round it"),
         ("1 / 0", "fails for 'b' at 'a': ZeroDivisionError"),
+        ("exit(0)", "fails for 'b' at 'a': SystemExit"),
         ("setattr(mine, 'said', not getattr(mine, 'said', True)) or int(mine.said)", "is 0 and then 1: make it a function of these two alone"),
     ],
 )  # fmt: skip

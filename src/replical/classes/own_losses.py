@@ -11,17 +11,20 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import lru_cache
+from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from replical.classes.comparisons import Kind, plain
+from replical.classes.comparisons import Kind, native, plain
 from replical.core.canonical import digest_of
 from replical.core.exact import fraction
 from replical.errors import BadProtocol
 
 GROUP = "replical.losses"
+_FAILS = (Exception, SystemExit)  # whatever a function of somebody's does in place of an answer
 
 
 def source_of(name: str) -> str | None:
@@ -35,10 +38,13 @@ def _entry(name: str) -> EntryPoint | None:
 
 
 def _hash(entry: EntryPoint) -> str:
+    """Of the file, which is looked for package by package: to import these would run them."""
     try:
-        spec = find_spec(entry.module)
-        origin = None if spec is None else spec.origin
-        return digest_of(Path(str(origin)).read_bytes())
+        first, *names = accumulate(entry.module.split("."), "{}.{}".format)
+        spec = find_spec(first)
+        for name in names:
+            spec = PathFinder.find_spec(name, (spec and spec.submodule_search_locations) or [])
+        return digest_of(Path(str(spec and spec.origin)).read_bytes())
     except (ImportError, OSError, ValueError) as error:
         raise BadProtocol(f"the loss {entry.name!r} names the module {entry.module!r}, which cannot be read") from error
 
@@ -56,7 +62,7 @@ def own_kind(name: str, source: str, unit: int) -> Kind:
         )
     try:
         function = entry.load()
-    except Exception as error:
+    except _FAILS as error:
         raise BadProtocol(f"the loss {name!r} cannot be loaded: {_reason(error)}") from error
     if not callable(function):
         raise BadProtocol(f"the loss {name!r} is no function of an output and an answer")
@@ -82,7 +88,7 @@ def _normal(function: Any, name: str) -> Callable[[Any], str]:
             again = make(found) if isinstance(found, str) else found
         except ValueError:
             raise
-        except Exception as error:
+        except _FAILS as error:
             raise BadProtocol(
                 f"the normal form of the loss {name!r} fails for {value!r:.60}: {_reason(error)}"
             ) from error
@@ -102,8 +108,8 @@ def _normal(function: Any, name: str) -> Callable[[Any], str]:
 
 def _call(function: Any, name: str, output: str, answer: str) -> Any:
     try:
-        return function(output, answer)
-    except Exception as error:
+        return native(function(output, answer))
+    except _FAILS as error:
         raise BadProtocol(f"the loss {name!r} fails for {output!r:.60} at {answer!r:.60}: {_reason(error)}") from error
 
 
@@ -120,5 +126,5 @@ def _check_loss(value: Any, what: str, unit: int) -> Fraction:
     return exact
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     return f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:80]}"

@@ -15,6 +15,7 @@ from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, numbers
 from replical.classes.comparisons import KINDS as KINDS_OF_LOSS
 from replical.classes.grading import SCALES
+from replical.classes.own_losses import source_of
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, number, pool_of, read_numbers
 from replical.cli.output import notes, reading
@@ -39,9 +40,7 @@ LOSS_KEYS, POOL_KEYS, CLASS_KEYS = (
     {record.name: record for record in records}
     for records in (
         (
-            Parameter(
-                name="loss", kind="word", words=tuple(KINDS_OF_LOSS), help="how outputs are compared with answers"
-            ),
+            Parameter(name="loss", kind="word", help="how outputs are compared with answers"),
             Parameter(name="scores", kind="word", words=tuple(SCALES), help="people score outputs, on this scale"),
             Parameter(name="clip", kind="number", high=_ANY, help="loss absolute or squared: so far off costs 1"),
             Parameter(name="grid", kind="count", help="losses are whole parts of 1/grid (1000)"),
@@ -325,6 +324,9 @@ def labels_section(
 ) -> dict[str, Any]:
     """The section of a protocol about labels, or a loss; what is wrong with its numbers is said by whoever reads it."""
     section: dict[str, Any] = dict(loss) if loss else {"values": list(values)}
+    name = section.get("loss")
+    if name is not None and name not in KINDS_OF_LOSS and (source := source_of(name)) is not None:
+        section["source"] = source
     if weights is not None:
         section["weights"] = _weights(weights)
     if abstain is not None:
