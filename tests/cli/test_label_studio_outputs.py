@@ -116,6 +116,7 @@ def test_by_export(lab, export, tmp_path):
         if code == 0:
             break
         assert code == 3, told
+        assert ("judgement" in told, "'?' for an item" in told) == (lab.kind != "free", lab.kind == "free")
         batch = Path(re.search(r"lab\.batches/batch-\d+\.csv", told)[0])
         made = made or Project(batch.with_name("label-studio.xml").read_text("utf-8"))
         made.load(batch.with_suffix(".json"))

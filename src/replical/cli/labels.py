@@ -395,7 +395,10 @@ def _label_column(labels: str, protocol: Protocol, id_column: str) -> tuple[str,
 
 def say_pending(session: Session, batch: Path | None) -> int:
     """Labels are missing: how many, and what to do."""
-    pending = count(len(session.open), "label is pending", "labels are pending")
-    fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
+    asked = studio.questions(session)
+    judged = any(each.outputs for each in asked)  # which were seen by then, so that nothing is skipped
+    what, skip = ("judgement", "") if judged else ("label", f" ({studio.SKIP!r} for an item nobody can label)")
+    pending = count(len(asked), f"{what} is pending", f"{what}s are pending")
+    fill = f": fill in the column label of {batch}{skip}, then run the same command again."
     prose.say(pending + ("; run the same command to go on." if batch is None else fill))
     return PENDING
