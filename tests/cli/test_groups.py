@@ -161,7 +161,9 @@ def sentence(command, *words):
 
 
 def test_bad_groups_are_one_sentence(command):
+    assert "and the public bound is 3" in new(command, "--set", "group=patient", "--set", "group_size=3")[2]
     assert "the key" not in new(command, *GROUPED)[2]
+    assert "independent draws, and here some belong together" in command("plan", "p.toml", "--pool", "a.csv")[1]
     rows = read_rows()
 
     def change(name, edit):

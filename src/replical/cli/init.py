@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,9 +28,10 @@ from replical.lab.model_columns import ModelColumns, models_alike
 from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import PublicSample, check_features, check_ids, read_public
 from replical.lab.schema import SCHEMA
-from replical.lab.tables import grouped_columns, read_pool
+from replical.lab.tables import grouped_columns, read_groups, read_pool
 from replical.learners.catalogue import find, standard_learner
 from replical.learners.parameters import PARAMETERS
+from replical.pools.groups import Groups
 
 # What --set takes, beside the plan and what is about a class.
 _RARE = tuple(name for name in PARAMETERS if name not in ("epsilon", "delta", "rho", "labs"))
@@ -201,7 +203,11 @@ def _pool_section(of_pool: dict[str, Any], said: Choices, models: Recipe, id_col
     asked = {} if said.group is None else {"group": said.group, "group_size": said.group_size}
     if "population" in of_pool:
         asked = {"population": read_pool(_table(said.pool), models, id_column=id_column).fingerprint}
-    return {"pool": of_pool | asked} if of_pool or asked else {}
+    section = of_pool | asked
+    if said.pool is not None and {"group", "group_size"} <= set(section):
+        groups = Counter(read_groups(said.pool, section["group"], id_column=id_column).values())
+        Groups(section["group_size"]).check([*groups.values()])
+    return {"pool": section} if section else {}
 
 
 @dataclass(frozen=True)

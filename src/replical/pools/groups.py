@@ -65,7 +65,7 @@ class Groups:
         """How many items a group of this `size` counts for, where losses are added up."""
         return size if self.weights == "item" else 1
 
-    def check(self, sizes: Indices) -> None:
+    def check(self, sizes: Indices | Sequence[int]) -> None:
         """Refuse groups of these `sizes` that are larger than the bound.
 
         Raises
@@ -73,9 +73,9 @@ class Groups:
         BadTable
             If one is.
         """
-        if sizes.max() > self.largest:
+        if np.max(sizes) > self.largest:
             raise BadTable(
-                f"a group has {int(sizes.max())} items, and the public bound is {self.largest}: keep so many of them, "
+                f"a group has {int(np.max(sizes))} items, and the public bound is {self.largest}: keep so many of them, "
                 "drawn by lot before any label is known, or publish a larger bound"
             )
 

@@ -178,8 +178,9 @@ def forecast(
     makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=certain)
     if loss is None and options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol counts losses")
-    if options.get("table"):
-        raise PlanMismatch("forecasts suppose that items are independent draws, and here the table is the population")
+    for option, here in (("table", "the table is the population"), ("groups", "some belong together")):
+        if options.get(option):
+            raise PlanMismatch(f"forecasts suppose that items are independent draws, and here {here}")
     published = published or plan(learner, pool.C, pool="finite", **options)
     wide = far and published.may_spend
     pairs = simulate(published, makers, FARTHEST * U if wide else U, U, draws, progress)
