@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replical.classes.base import cell_numbers, predict, two_labels
+from replical.classes.base import Listed, cell_numbers, two_labels
 from replical.classes.catalogue import Kind
 from replical.classes.recipe import Recipe
 from replical.core.canonical import fingerprint
@@ -57,7 +57,7 @@ LEARNER = Record(
 # --- a class: every cell but one is low ---------------------------------------------------------------------------------
 
 
-class Odd:
+class Odd(Listed):
     """h_i is high on cell i and low elsewhere."""
 
     def __init__(self, n, *, labels=(0, 1)):
@@ -78,9 +78,6 @@ class Odd:
 
     def codes(self, items, hypotheses):
         return (np.asarray(hypotheses)[:, None] == items[None, :]).astype(np.uint16)
-
-    def predict(self, X):
-        return predict(self, X)
 
     def cells(self):
         return np.arange(self._n, dtype=np.int64)

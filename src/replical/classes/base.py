@@ -81,9 +81,16 @@ def size_of(C: HypothesisClass) -> int:
     return len(C) if is_listed(C) else int(getattr(C, "size"))  # noqa: B009 - what is not listed has it
 
 
-def predict(C: HypothesisClass, X: ArrayLike) -> NDArray[Any]:
-    """Label values of every hypothesis of the class `C` (rows) on every item of `X` (columns)."""
-    return values(C.codes(C.items(X), np.arange(len(C), dtype=np.int64)), C.labels)
+class Listed:
+    """What classes have in common whose hypotheses are a list."""
+
+    def predict(self: HypothesisClass, X: Any) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
+        return values(self.codes(self.items(X), np.arange(len(self), dtype=np.int64)), self.labels)
+
+    def cells(self) -> Items | None:
+        """None: too many to list, or nobody knows which there are; a population gives atoms instead."""
+        return None
 
 
 def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, class_size, features, two_labels
 from replical.classes.intervals import ends, runs
 from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import fingerprint
 
 
-class Boxes:
+class Boxes(Listed):
     """All products of runs of neighbouring bins, `bins` equal bins of [0, 1] in each of `dimensions` features.
 
     A box says "high" inside. Features below 0 or from 1 on lie outside every box. The index counts the last feature
@@ -103,14 +103,6 @@ class Boxes:
         powers = self.bins ** np.arange(self.dimensions - 1, -1, -1, dtype=np.int64)
         cells: Indices = np.where(inside, bins @ powers, self.bins**self.dimensions)
         return cells
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, X)
-
-    def cells(self) -> None:
-        """Too many to list: a population gives atoms instead."""
-        return
 
 
 def recipe(section: Section) -> Recipe:

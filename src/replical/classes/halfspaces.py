@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, class_size, features, two_labels
 from replical.classes.recipe import UNIT, Recipe, Section, rescale, stack_features
 from replical.core import memory
 from replical.core.bits import Packed
@@ -22,7 +21,7 @@ _STEP = 2.0**-20
 _DRAWN = 64  # bytes for each number of the net while it is drawn (56 measured)
 
 
-class HalfSpaces:
+class HalfSpaces(Listed):
     """`count` hypotheses ``h(x) = 1[w.x >= b]``, unit normals w and standard normal offsets b.
 
     The net is drawn once from a published string, so that it is the same for everyone who knows the string.
@@ -109,14 +108,6 @@ class HalfSpaces:
         for d in range(self.dimensions):
             heights += self.normals[hypotheses, d][:, None] * items[:, d]
         return heights
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, X)
-
-    def cells(self) -> None:
-        """Too many to list: a population gives atoms instead."""
-        return
 
 
 def gaussians(shared: SharedRandomness, *name: str | int, count: int) -> NDArray[np.float64]:

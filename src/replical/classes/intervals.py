@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, cell_numbers, class_size, two_labels
 from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
 
 
-class Intervals:
+class Intervals(Listed):
     """The empty set (index 0) and every ``[first, last]`` on `grid` cells, by first cell, then by last.
 
     Parameters
@@ -77,10 +77,6 @@ class Intervals:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         first, last = self.ends(hypotheses)
         return ((first[:, None] <= items) & (items <= last[:, None])).astype(np.uint16)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, X)
 
     def cells(self) -> Items:
         """The grid itself."""

@@ -80,7 +80,7 @@ class Prior:
         ValueOutOfRange
             If a weight is missing, no number, or not between 1e-100 and 1e100.
         """
-        listed = _by_name(C, weights, "weight") if isinstance(weights, Mapping) else weights
+        listed = by_name(C, weights, "weight") if isinstance(weights, Mapping) else weights
         try:
             values = np.array(listed, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
@@ -280,12 +280,11 @@ def _fault_of_order(C: HypothesisClass, listed: list[int]) -> str:
     return " and ".join(said)
 
 
-def _by_name(C: HypothesisClass, weights: Mapping[str, float], what: str) -> list[float]:
+def by_name(C: HypothesisClass, given: Mapping[str, float], what: str) -> list[float]:
+    """What is `given` for each hypothesis, by its description, in the order of the class; called `what` in errors."""
     names = [C.describe(h) for h in range(len(C))]
-    missing = [name for name in names if name not in weights]
-    if missing:
-        raise ValueOutOfRange(f"the prior has no {what} for {missing[0]!r}: every candidate needs one")
-    unknown = [name for name in weights if name not in set(names)]
-    if unknown:
-        raise ValueOutOfRange(f"the prior gives a {what} to {unknown[0]!r}, which is no candidate")
-    return [weights[name] for name in names]
+    if missing := [name for name in names if name not in given]:
+        raise ValueOutOfRange(f"there is no {what} for {missing[0]!r}: every hypothesis needs one")
+    if unknown := [name for name in given if name not in set(names)]:
+        raise ValueOutOfRange(f"there is a {what} for {unknown[0]!r}, which is no candidate")
+    return [given[name] for name in names]

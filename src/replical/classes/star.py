@@ -7,17 +7,16 @@ number of leaves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, cell_numbers, class_size, two_labels
 from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
 
 
-class Star:
+class Star(Listed):
     """Index 0 is the centre, index i the leaf that differs on cell ``i - 1``.
 
     Parameters
@@ -74,10 +73,6 @@ class Star:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         own: NDArray[np.bool_] = np.asarray(hypotheses)[:, None] - 1 == items[None, :]
         return own.astype(np.uint16)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, X)
 
     def cells(self) -> Items:
         """One cell a leaf."""

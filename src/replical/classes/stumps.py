@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, class_size, features, two_labels
 from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import CanonicalText, canonical, fingerprint
 from replical.errors import ValueOutOfRange
@@ -17,7 +16,7 @@ from replical.errors import ValueOutOfRange
 _MOST_CUTS = 2**28  # of one feature, listed
 
 
-class Stumps:
+class Stumps(Listed):
     """Hypotheses "high from the cut on" and "high below the cut", for every feature and cut.
 
     Cuts are public numbers, never quantiles of anyone's data. The index is ``2 * (cuts before) + direction``, feature
@@ -121,14 +120,6 @@ class Stumps:
         feature, cut = self._parts(hypotheses)
         reached = items.T[feature] >= cut[:, None]
         return np.asarray(reached ^ (np.asarray(hypotheses) % 2 == 1)[:, None], dtype=np.uint16)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, X)
-
-    def cells(self) -> None:
-        """Too many to list: a population gives atoms instead."""
-        return
 
 
 def recipe(section: Section) -> Recipe:

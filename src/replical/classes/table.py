@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, class_size, encode, label_set, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, class_size, encode, label_set, two_labels
 from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core import bits, memory
 from replical.core.bits import blocks
@@ -39,7 +39,7 @@ _WORDS = 8  # words of all rows moved at a time when rows change places: a line 
 # ---- tables ----
 
 
-class PredictionTable:
+class PredictionTable(Listed):
     """Candidates by name; an item *is* the row of their predictions.
 
     The candidates and their order are public. Two candidates may predict alike everywhere: they stay two
@@ -134,16 +134,6 @@ class PredictionTable:
             raise BadTable(f"a prediction table needs {len(self)} predictions an item, got shape {shape}")
         return shape[0]
 
-    def rows(self, X: ArrayLike | Mapping[str, ArrayLike]) -> ArrayLike:
-        """Rows of predictions, from rows `X` or from a mapping `X` of candidates to columns.
-
-        Raises
-        ------
-        BadTable
-            If a candidate has no column, or columns have unequal lengths.
-        """
-        return self._rows_of(X).block(slice(None)) if isinstance(X, Mapping) else X
-
     def _rows_of(self, columns: Mapping[str, ArrayLike]) -> _RowSource:
         """Columns side by side."""
         missing = [name for name in self.candidates if name not in columns]
@@ -165,14 +155,6 @@ class PredictionTable:
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return np.ascontiguousarray(items[:, hypotheses].T)
-
-    def predict(self, X: ArrayLike | Mapping[str, ArrayLike]) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, self.rows(X))
-
-    def cells(self) -> None:
-        """Unknown: which rows occur is what a pool tells."""
-        return
 
 
 class _RowSource(NamedTuple):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Indices, Items, Label, class_size, predict, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, Listed, class_size, two_labels
 from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
 from replical.errors import BadProtocol, BadTable, ValueOutOfRange
 
 
-class Thresholds:
+class Thresholds(Listed):
     """Hypotheses ``h_i(x) = 1[x >= cut_i]``, i = 0 .. n-1, with cuts in ascending order.
 
     Parameters
@@ -92,10 +91,6 @@ class Thresholds:
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return (np.asarray(hypotheses)[:, None] < self.positions(items)[None, :]).astype(np.uint16)
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
-        return predict(self, X)
 
     def cells(self) -> Items:
         """One item between any two neighbouring cuts (a single one where there is only one hypothesis)."""

@@ -54,6 +54,10 @@ class Pool:
         Which item of the outside world each item is: its row in `X`, or its cell in a population.
     groups
         The number of each item's group; None where each is a draw of its own.
+    order
+        The private order: item numbers, each as often as the item occurs.
+    unasked
+        Items that nobody can label.
     exact
         False: masses are measured, not known.
 
@@ -147,51 +151,36 @@ class Pool:
     ) -> None:
         if len(order) == 0:
             raise ValueOutOfRange("a pool needs at least one item, got none")
-        self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
+        self.C, self.items, self.ids, self.weights, self.order = C, items, ids, weights, order
         self.groups = None
-        self._unasked: Indices = order[:0]
+        self.unasked: Indices = order[:0]
         self._ends: tuple[int, ...] = ()
-
-    @property
-    def order(self) -> Indices:
-        """The private order: item numbers, each as often as the item occurs."""
-        return self._order
-
-    @property
-    def whole(self) -> bool:
-        """May every item be asked about?"""
-        return len(self._unasked) == 0
 
     def without(self, unasked: Indices) -> Pool:
         """The same pool, whose scan passes over the items `unasked`: they still measure masses, but have no label."""
-        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self._common, self._ends, self.groups)
-        pool._unasked = unasked
+        pool = Pool.in_order(self.C, self.items, self.ids, self.order, self._common, self._ends, self.groups)
+        pool.unasked = unasked
         return pool
 
     def __len__(self) -> int:
-        return len(self._order)
+        return len(self.order)
 
     @property
     def size(self) -> int:
         """Items in the pool."""
-        return len(self._order)
+        return len(self.order)
 
     @property
     def most_copies(self) -> int:
         """For how many items one row stands at most."""
-        return int(_tally(self._order, len(self.items)).max())
+        return int(_tally(self.order, len(self.items)).max())
 
     def first(self, items: int | None) -> Pool:
         """The first `items` of the private order as a pool of their own; all of them if None is given."""
         if items is None or items == len(self):
             return self
-        order = self._order[:items]
-        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self._unasked)
-
-    @property
-    def unasked(self) -> Indices:
-        """Items that nobody can label."""
-        return self._unasked
+        order = self.order[:items]
+        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self.unasked)
 
     def reserve(self, measuring: int) -> Pool:
         """Set the last `measuring` items of the private order aside: they measure masses and are never asked.
@@ -208,10 +197,10 @@ class Pool:
                 f"the plan sets {measuring} items aside to measure disagreement, but the pool holds {len(self)}: "
                 f"at least {measuring + 1 - len(self)} more are needed"
             )
-        asked, measured = self._order[:-measuring], self._order[-measuring:]
+        asked, measured = self.order[:-measuring], self.order[-measuring:]
         pool = Pool.__new__(Pool)
         pool._set(self.C, self.items, self.ids, weights=_tally(measured, len(self.items)), order=asked)
-        pool._unasked = self._unasked
+        pool.unasked = self.unasked
         if (common := self._common) is not None:
             pool.predictions = common
         return pool
@@ -229,8 +218,8 @@ class Pool:
             raise PoolExhausted(
                 f"a pool of {len(self)} items has no {of} parts: bring a larger pool or make fewer runs"
             )
-        order = self._order[number * size : (number + 1) * size]
-        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self._unasked)
+        order = self.order[number * size : (number + 1) * size]
+        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self.unasked)
 
     @cached_property
     def predictions(self) -> Predictions:
@@ -248,24 +237,24 @@ class Pool:
 
     def scan(self, *, sparing: int = 0) -> FiniteScan:
         """A fresh pass from the first item of the private order that never asks the last `sparing` items."""
-        order = self._order[: len(self) - sparing]
-        return FiniteScan(order if len(self._unasked) == 0 else order[~np.isin(order, self._unasked)])
+        order = self.order[: len(self) - sparing]
+        return FiniteScan(order if len(self.unasked) == 0 else order[~np.isin(order, self.unasked)])
 
     def blocks(self) -> FiniteBlocks:
         """A fresh pass in blocks from the first item of the private order; items nobody can label are scanned too."""
         if self.groups is not None:
-            return GroupBlocks(self._order, self._unasked, self._ends, self.groups)
-        return FiniteBlocks(self._order, self._unasked, self._ends)
+            return GroupBlocks(self.order, self.unasked, self._ends, self.groups)
+        return FiniteBlocks(self.order, self.unasked, self._ends)
 
     def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
         """The next `most` items of the private order after those `scanned`; what nobody can label is passed over."""
-        ahead = self._order[scanned:]
-        places = np.flatnonzero(~np.isin(ahead, self._unasked))[:most]
+        ahead = self.order[scanned:]
+        places = np.flatnonzero(~np.isin(ahead, self.unasked))[:most]
         return ahead[places], int(places[-1]) + 1 - len(places) if len(places) else 0
 
     def tail(self, part: Fraction) -> Indices:
         """The last `part` of the private order, as item numbers."""
-        return self._order[len(self) - floor(part * len(self)) :]
+        return self.order[len(self) - floor(part * len(self)) :]
 
 
 class ExactPool:
@@ -302,6 +291,8 @@ class ExactPool:
 
     exact = True
     groups = None
+    most_copies = 1  # a cell's label is part of the distribution, and each draw is its own
+    unasked: Indices = np.zeros(0, dtype=np.int64)  # whatever is drawn has a label
 
     def __init__(
         self,
@@ -320,19 +311,9 @@ class ExactPool:
         """Total weight of the distribution."""
         return int(self.weights.sum())
 
-    @property
-    def most_copies(self) -> int:
-        """1: a cell's label is part of the distribution, and each draw is its own."""
-        return 1
-
     def first(self, items: int | None) -> ExactPool:
         """The distribution itself, whatever `items` is: it has no first ones."""
         return self
-
-    @property
-    def unasked(self) -> Indices:
-        """None: whatever is drawn has a label."""
-        return np.zeros(0, dtype=np.int64)
 
     def reserve(self, measuring: int) -> ExactPool:
         """The distribution itself, whatever `measuring` is: nothing has to be measured where masses are known."""

@@ -13,23 +13,13 @@ class LinePredictions:
     """Predictions of the thresholds `C` on `items`, O(|C| + |items|) memory and time."""
 
     def __init__(self, C: Thresholds, items: Items) -> None:
-        self._size = len(C)
-        self._positions = C.positions(items)
-
-    @property
-    def size(self) -> int:
-        """How many cuts there are."""
-        return self._size
-
-    @property
-    def positions(self) -> NDArray[np.int64]:
-        """The first cut above each item."""
-        return self._positions
+        self.size = len(C)  # cuts
+        self.positions = C.positions(items)  # the first cut above each item
 
     def take(self, items: Indices) -> LinePredictions:
         """The predictions on some of the items, `items`."""
         some = LinePredictions.__new__(LinePredictions)
-        some._size, some._positions = self._size, self._positions[items]
+        some.size, some.positions = self.size, self.positions[items]
         return some
 
     def blank_memory(self, items: int) -> None:
@@ -38,13 +28,13 @@ class LinePredictions:
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when it lies between the lowest and the highest surviving cut."""
         lowest, highest = alive[0], alive[-1]
-        positions = self._positions[within]
+        positions = self.positions[within]
         disputed: NDArray[np.bool_] = (lowest < positions) & (positions <= highest)
         return disputed
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """h_i is wrong on the low labels above its cut and on the high labels below it."""
-        positions = self._positions[items]
+        positions = self.positions[items]
         if len(items) == 1:  # one item splits the line in two: the common case, label by label
             errors = np.full(len(alive), counts[0, 1], dtype=np.int64)
             errors[: np.searchsorted(alive, positions[0], side="left")] = counts[0, 0]
@@ -61,29 +51,29 @@ class LinePredictions:
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """The cuts below an item predict the high label."""
-        high = np.searchsorted(alive, self._positions[within], side="left")
+        high = np.searchsorted(alive, self.positions[within], side="left")
         return np.stack([len(alive) - high, high], axis=1).astype(np.int64)
 
     def codes(self, h: int, within: Indices | None = None) -> Codes:
         """What threshold `h` says about every item, or about those of `within`."""
-        positions = self._positions if within is None else self._positions[within]
+        positions = self.positions if within is None else self.positions[within]
         return (h < positions).astype(np.uint16)
 
     def codes_of_item(self, item: int, alive: Indices) -> Codes:
         """The cuts below the item predict the high label."""
         codes = np.zeros(len(alive), dtype=np.uint16)
-        codes[: np.searchsorted(alive, self._positions[item], side="left")] = 1
+        codes[: np.searchsorted(alive, self.positions[item], side="left")] = 1
         return codes
 
     def starts(self, alive: Indices) -> Indices:
         """The places in `alive` where stretches begin that no item parts."""
-        below = np.searchsorted(np.unique(self._positions), alive, side="right")
+        below = np.searchsorted(np.unique(self.positions), alive, side="right")
         return np.flatnonzero(np.diff(below, prepend=-1))
 
     def nearness(self, items: Indices) -> LineNearness:
         """Distances between thresholds, measured on `items` alone."""
-        below = np.cumsum(np.bincount(self._positions[items], minlength=self._size))
-        return LineNearness(below[: self._size])
+        below = np.cumsum(np.bincount(self.positions[items], minlength=self.size))
+        return LineNearness(below[: self.size])
 
 
 class LineNearness:

@@ -12,8 +12,7 @@ Forty such plays are a range of items and labels to a proof.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +64,7 @@ class Ahead:
     times: Indices
     needed: Mask
     scanned: int
+    _gains: dict[int, Floats] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -130,10 +130,6 @@ class Ahead:
             scores += here @ (self.says == output).T > 0
         scores[~apart] = 0
         return scores
-
-    @cached_property
-    def _gains(self) -> dict[int, Floats]:
-        return {}
 
     def gains(self, m: int) -> Floats:
         """What an item of each kind, and at last one on which nobody differs, adds to ln of every wealth against `m`."""

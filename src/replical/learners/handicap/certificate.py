@@ -83,11 +83,8 @@ class HandicapFamily(Family):
     def conditions(self, claim: Claim) -> tuple[Condition, ...]:
         """The level reached, and items that nobody could label."""
         part, beta = claim.part, float(claim.plan["beta"])
-        asked, skipped = part["asked"], part["skipped"]
-        return (
-            Condition(name=proofs.PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"]),
-            Condition(name=proofs.LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked),
-        )
+        proven = Condition(name=proofs.PROVEN, value=part["doubt"], bound=beta, held=claim.body["certified"])
+        return proven, proofs.labelled(part["asked"], part["skipped"])
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
         """What only labels show."""

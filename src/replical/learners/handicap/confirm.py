@@ -32,9 +32,9 @@ from replical.learners.base import Conversation, check_plan, learn
 from replical.learners.catalogue import Record
 from replical.learners.handicap.bets import Accounts, Block, Observation, next_query
 from replical.learners.handicap.plan import STAKES, BettingPlan
-from replical.learners.handicap.proof import LABELLED
+from replical.learners.handicap.proof import labelled
 from replical.learners.parameters import PARAMETERS
-from replical.learners.plan import Condition, Number
+from replical.learners.plan import Number
 from replical.learners.result import Result, Verdict
 from replical.pools.pool import AnyPool
 from replical.pools.query import Labels
@@ -212,9 +212,9 @@ class Confirm:
             S = S.keep((S.indices == m) | ~wagers.won(S.indices))
         left = np.repeat(np.isin(others[starts], rivals), copies[others[starts]])
         V = whole.keep(np.insert(left, m, True))
-        labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
+        condition = labelled(asked, blocks.unlabelled)
         outcome: Outcome = (
-            "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
+            "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and condition.held else "undecided"
         )
         confirmation = Confirmation(
             outcome=outcome,
@@ -232,7 +232,7 @@ class Confirm:
             hypothesis=m,
             unrounded=m,
             V=V,
-            conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
+            conditions=(condition,),
             proof=confirmation,
         )
 

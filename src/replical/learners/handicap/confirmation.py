@@ -15,7 +15,7 @@ from replical.classes.recipe import Recipe
 from replical.core.text import confidence, count, plural
 from replical.learners.handicap.certificate import check_scan
 from replical.learners.handicap.confirm import Confirmation, ConfirmPlan, Outcome
-from replical.learners.handicap.proof import LABELLED
+from replical.learners.handicap.proof import labelled
 from replical.learners.plan import Condition
 from replical.learners.proof import Belief, Claim, Family, Published, Step, same
 from replical.learners.result import Result
@@ -62,8 +62,7 @@ class ConfirmFamily(Family):
 
     def conditions(self, claim: Claim) -> tuple[Condition, ...]:
         """Items that nobody could label."""
-        asked, unlabelled = claim.part["asked"], claim.part["unlabelled"]
-        return (Condition(name=LABELLED, value=float(unlabelled), bound=float(asked), held=unlabelled <= asked),)
+        return (labelled(claim.part["asked"], claim.part["unlabelled"]),)
 
     def beliefs(self, claim: Claim) -> Iterator[Belief]:
         """What only labels show, and what no file shows."""

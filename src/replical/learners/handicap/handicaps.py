@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from replical.classes.base import HypothesisClass, Indices, Items
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.predictions.line import LinePredictions
-from replical.classes.prior import Prior, minus_ln
+from replical.classes.prior import Prior, by_name, minus_ln
 from replical.core.exact import decimals, fraction
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -83,15 +83,9 @@ class Handicaps:
         ValueOutOfRange
             If one is missing, negative or no number.
         """
-        if isinstance(handicaps, Mapping):
-            names = [C.describe(h) for h in range(len(C))]
-            if missing := [name for name in names if name not in handicaps]:
-                raise ValueOutOfRange(f"there is no handicap for {missing[0]!r}: every hypothesis needs one")
-            if unknown := [name for name in handicaps if name not in set(names)]:
-                raise ValueOutOfRange(f"there is a handicap for {unknown[0]!r}, which is no hypothesis of the class")
-            handicaps = [handicaps[name] for name in names]
+        listed = by_name(C, handicaps, "handicap") if isinstance(handicaps, Mapping) else handicaps
         try:
-            values = np.asarray(handicaps, dtype=np.float64)
+            values = np.asarray(listed, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueOutOfRange(f"handicaps must be numbers ({error})") from error
         if values.shape != (len(C),):

@@ -138,13 +138,14 @@ class HandicapProof:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """What nobody can label tells candidates apart for nobody; a proof made of that alone would be none."""
-        return (
-            Condition(name=PROVEN, value=self.doubt, bound=self.beta, held=self.certified),
-            Condition(
-                name=LABELLED, value=float(self.skipped), bound=float(self.asked), held=self.skipped <= self.asked
-            ),
-        )
+        """The level reached, and items that nobody could label."""
+        proven = Condition(name=PROVEN, value=self.doubt, bound=self.beta, held=self.certified)
+        return proven, labelled(self.asked, self.skipped)
+
+
+def labelled(asked: int, skipped: int) -> Condition:
+    """What nobody can label tells candidates apart for nobody; a proof made of that alone would be none."""
+    return Condition(name=LABELLED, value=float(skipped), bound=float(asked), held=skipped <= asked)
 
 
 class History:
