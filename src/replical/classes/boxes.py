@@ -67,7 +67,15 @@ class Boxes(Listed):
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words."""
-        inside = " and ".join(f"{low:g} <= x{d} < {high:g}" for d, (low, high) in enumerate(self.ends(h)))
+        return self.words(h, [f"x{d}" for d in range(self.dimensions)], [(0.0, 1.0)] * self.dimensions)
+
+    def words(self, h: int, names: Sequence[str], ranges: Sequence[tuple[float, float]]) -> str:
+        """The same, where features have these `names`, and [0, 1] stands for these `ranges`."""
+        sides = zip(names, self.ends(h), ranges, strict=True)
+        inside = " and ".join(
+            f"{low + (high - low) * first:g} <= {name} < {low + (high - low) * last:g}"
+            for name, (first, last), (low, high) in sides
+        )
         return f"{self.labels[1]} if {inside} else {self.labels[0]}"
 
     def ends(self, h: int) -> list[tuple[float, float]]:
@@ -107,19 +115,11 @@ class Boxes(Listed):
 
 def recipe(section: Section) -> Recipe:
     """From a protocol: bins in a public range of each feature."""
-    names, labels, ends = section.features, section.labels, np.array(section.ranges())
-    C = Boxes(len(names), section.whole("bins"), labels=labels)
+    names, ranges = section.features, section.ranges()
+    C, ends = Boxes(len(names), section.whole("bins"), labels=section.labels), np.array(ranges)
 
     def scale(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
         inside: NDArray[np.float64] = (stack_features(columns) - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
         return inside
 
-    def in_words(h: int) -> str:
-        sides = zip(names, C.ends(h), ends.tolist(), strict=True)
-        parts = [
-            f"{low + (high - low) * start:g} <= {name} < {low + (high - low) * end:g}"
-            for name, (start, end), (low, high) in sides
-        ]
-        return f"{labels[1]} if {' and '.join(parts)} else {labels[0]}"
-
-    return Recipe(C=C, columns=names, to_items=scale, in_words=in_words)
+    return Recipe(C=C, columns=names, to_items=scale, in_words=lambda h: C.words(h, names, ranges))

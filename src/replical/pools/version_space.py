@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.base import HypothesisClass, Indices, Items
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
@@ -161,25 +162,21 @@ class VersionSpace:
             big = big + errors.astype(object) * scale
         return big
 
-    def label_counts(self, items: Indices, codes: Codes) -> NDArray[np.int64]:
-        """Labels `codes` for `items`, each as often as the item occurs in the pool: counts for `Predictions.errors`."""
-        counts = np.zeros((len(items), self._labels), dtype=np.int64)
-        counts[np.arange(len(items)), codes] = self._weights[items]
-        return counts
-
-    def contradicted(self, items: Indices, codes: Indices, survivors: Indices | None = None) -> NDArray[np.int64]:
-        """How many of the labels `codes`, one for each of `items`, each of some `survivors` contradicts, or of all."""
+    def contradicted(
+        self, items: Indices, codes: NDArray[Any], survivors: Indices | None = None, *, times: Any = 1
+    ) -> NDArray[np.int64]:
+        """How many of the labels `codes`, so many `times` one for each of `items`, some `survivors` contradict, or all."""
         among = self.indices if survivors is None else survivors
         if len(items) == 0:
             return np.zeros(len(among), dtype=np.int64)
         counts = np.zeros((len(items), self._labels), dtype=np.int64)
-        counts[np.arange(len(items)), codes] = 1
+        counts[np.arange(len(items)), codes] = times
         return self.predictions.errors(items, counts, among)
 
     def distances(self, h: int) -> NDArray[np.int64]:
         """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
         items = np.flatnonzero(self._weights)
-        return self.predictions.errors(items, self.label_counts(items, self.predictions.codes(h, items)), self.indices)
+        return self.contradicted(items, self.predictions.codes(h, items), times=self._weights[items])
 
     def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
         """The version space of the survivors marked in `mask`.
