@@ -1,6 +1,8 @@
 """A certificate says what happened, and nothing that is private."""
 
 import copy
+import re
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -142,6 +144,9 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
         survivors = body["survivors"]["count"]
         said = f"{survivors} model{'s' * (survivors > 1)}, proven to contain the ideal answer"
         assert said in seen.texts
+        asked, proven = re.search(r"asked for ([\d./]+), proven ([\d./]+)", seen.texts).groups()
+        assert float(Fraction(asked)) == body["proof"]["beta"]
+        assert (asked == proven) >= body["certified"]
     else:
         assert body["rho_proven"] is None
     assert ("not held" in seen.texts) == any(not each["held"] for each in body["conditions"])

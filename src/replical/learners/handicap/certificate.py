@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import chain, islice
 from math import exp, inf, log, log1p
 from typing import Annotated, Any, Literal, cast
 
@@ -24,7 +25,18 @@ from replical.learners.handicap.bets import Accounts
 from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.plan import Condition, Plan
-from replical.learners.proof import Belief, Claim, Family, Published, Step, error_facts, is_count, is_share, same
+from replical.learners.proof import (
+    Belief,
+    Claim,
+    Family,
+    Published,
+    Step,
+    error_facts,
+    is_count,
+    is_share,
+    ranges_of,
+    same,
+)
 from replical.learners.result import Result
 from replical.pools.groups import SINGLE
 
@@ -115,27 +127,30 @@ class HandicapFamily(Family):
         return None if any(any(row[1:]) for row in rows) else sum(row[0] for row in rows)
 
     def facts(self, claim: Claim) -> dict[str, str]:
-        """Who is left, at which level, and how good the answer is."""
-        part, recipe, among = claim.part, claim.protocol.recipe, claim.plan.among
-        survivors, errs = recipe.count(claim.body["survivors"]["count"]), recipe.errs
+        """Among whom and in which order it chose, who is left, at which level, and how good the answer is."""
+        part, recipe, among, plan = claim.part, claim.protocol.recipe, claim.plan.among, _plan(claim)
+        errs, beta, total = recipe.errs, plan["beta"], claim.body["survivors"]["count"]
+        left = chain(*(range(low, high + 1) for low, high in ranges_of(claim.body["survivors"], plan.n)))
+        some = [recipe.describe(h) for h in islice(left, _NAMED)]
         facts = {
+            "candidates": f"{recipe.count(plan.n)}{f', the answer is one{among}' if among else ''}",
+            **({"public order": _order_words(plan, recipe)} if plan.source == "order" else {}),
             "ideal answer": f"the {recipe.member}{among} with the smallest error plus public handicap",
-            "survivors": f"{survivors}, proven to contain the ideal answer",
-            "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
+            "survivors": f"{recipe.count(total)}, proven to contain the ideal answer: {listing(some, total)}",
+            "level": f"asked for {beta}, proven {beta if part['doubt'] == float(beta) else round_up_to(part['doubt'], 6)}",
             "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
         }
-        if (plan := _plan(claim)).groups != SINGLE:
+        if plan.groups != SINGLE:
             facts["groups"] = f"up to {plan.groups.largest} items; every {plan.groups.weights} counts alike"
         if part["tolerance"] is not None and part["tolerance"] < 1:
             facts["tolerance"] = (
                 f"the first of the public order {errs} at most {at_most(part['tolerance'], 4)} more than the "
-                f"best{among}, at level {part['beta']:g}"
+                f"best{among}, at level {beta}"
             )
         if part["excess_upper"] is not None:
             plain = recipe.losses is None
             facts["excess error" if plain else "excess loss, in costliest errors"] = (
-                f"at most {at_most(part['excess_upper'], 4)} more than the best{among}, at level "
-                f"{round_up_to(2 * part['beta'], 3)}"
+                f"at most {at_most(part['excess_upper'], 4)} more than the best{among}, at level {2 * beta}"
             )
         return facts | error_facts(claim.body["answer_error"])
 
@@ -207,7 +222,13 @@ class HandicapFamily(Family):
 
 
 FAMILY = HandicapFamily()
-_FEW = 3  # survivors that are named
+_FEW, _NAMED = 3, 12  # survivors that are named in a line, and on the page
+
+
+def _order_words(plan: HandicapPlan, recipe: Recipe) -> str:
+    """The first names of a public order."""
+    assert plan.prior.places is not None, "a strict order has places"
+    return listing([recipe.describe(h) for h in np.argsort(plan.prior.places)[:_NAMED].tolist()], plan.n)
 
 
 def _tolerance_words(result: Result, protocol: Published) -> str:
