@@ -3,8 +3,9 @@
 ATTACKS = {
     "a number of a certificate changed, digest and seal made anew": 600,
     "confirmations by nobody, beside one run": 4,
-    "file or log of a journal removed, moved, emptied, cut or replaced under a run": 22,
-    "a database that computes for hours, or gigabytes, as a journal": 15,
+    "file or log of a journal removed, moved, emptied, cut or replaced under a run": 26,
+    "a database that computes for hours, or gigabytes, as a journal": 24,
+    "an event that says something else than its kind, in a journal that is whole": 230,
     "a copied pool, one row changed, as another lab's": 20,
     "half a copied pool with items of its own, as another lab's": 20,
     "labs with items of their own that both number from 1, accused of sharing": 20,

@@ -56,11 +56,12 @@ def board_command(
         names, losses = read_losses(
             table, labels=labels, scores=scores, models=models, without=[id_column, *(without or ())], progress=update
         )
+    C = PredictionTable(names)  # refuses names that are not all seen
     with progress("bets") if losses.size > _LARGE else nullcontext() as update:
         found = board(names, losses, level=level, progress=update)
     chosen = None
     if tolerance is not None and string is not None:
-        prior = read_prior(PredictionTable(names), prefer)
+        prior = read_prior(C, prefer)
         chosen = choose(names, losses, tolerance=tolerance, string=string, prior=prior, level=level)
     if html is not None:
         write_whole(html, page(found, chosen, tolerance, title=table.stem), what="the page", refuse=BadUsage)

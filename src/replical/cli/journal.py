@@ -8,7 +8,6 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from replical.classes.grading import answering
 from replical.cli.inputs import IdColumn, never_over, pool_of, whole
 from replical.cli.output import AsJson, answer, prose
 from replical.core.text import count, visible
@@ -18,6 +17,7 @@ from replical.lab.certificate.file import read, write
 from replical.lab.certificate.opening import open_entries
 from replical.lab.certificate.verify import session_of
 from replical.lab.columns import said_code
+from replical.lab.journal.binding import kept_protocol
 from replical.lab.journal.journal import Journal, saying
 from replical.lab.journal.ledger import Ledger, export_labels
 
@@ -96,13 +96,9 @@ def correct_command(
 ) -> None:
     """Record another label for an item that was answered; the next run replays with it and says what changed."""
     with Journal(journal, runner=False) as lab_journal:  # a wrong name makes no new journal
-        created = lab_journal.created
-        if created is None:
-            raise BadJournal(f"{lab_journal.where} is empty: there is nothing to correct")
-        ledger = Ledger.of(lab_journal.events())
+        answers, ledger = kept_protocol(lab_journal).answers, Ledger.of(lab_journal.events())
         if item not in ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
-        answers = answering(created["protocol"]["labels"])
         code, before = said_code(label, answers, f"the label of the item {item!r}"), ledger.labels[item]
         if code == before:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")

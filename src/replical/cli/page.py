@@ -35,13 +35,12 @@ def label_command(
         return
     with Journal(journal, runner=False) as lab_journal:
         run = RemoteRun(lab_journal)
-        created = lab_journal.created or {}
-        candidates = {each["name"] for each in created["protocol"]["class"].get("candidates", ())}
+        candidates = {each["name"] for each in run.protocol.content["class"].get("candidates", ())}
         columns = columns_to_show(show, candidates)
         if columns and pool is None:
             raise BadUsage("columns to show are read from the pool: give --pool too")
         details = details_from(pool, columns, id_column)
-        serve_page(run, details, created["protocol"].get("title") or "Labelling", options)
+        serve_page(run, details, run.protocol.title or "Labelling", options)
     prose.say("The run has ended.")
 
 

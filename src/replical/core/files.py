@@ -173,10 +173,17 @@ def read_csv(text: str, path: Path, *, what: str, refuse: Refuse, separator: str
     return Rows(header=header, rows=filled, lines=lines[1:])
 
 
+# Reading a key takes time that grows with the square of its parts.
+_LONG_KEY = re.compile(r"""(?<![\w.-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
+
 def read_toml(path: Path, *, what: str, refuse: Refuse) -> dict[str, Any]:
     """The content of a TOML file; `what` it is and how it is refused if it cannot be read."""
     try:
-        return tomllib.loads(read_whole(path).decode("utf-8-sig"))
+        text = read_whole(path).decode("utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise ValueError("a key has a hundred parts or more")
+        return tomllib.loads(text)
     except OSError as error:
         raise refuse(f"cannot read {what} {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest

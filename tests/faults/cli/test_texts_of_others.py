@@ -79,6 +79,8 @@ def test_titles_ids_and_errors_of_others_are_shown_harmless(text, tmp_path, monk
     assert main(["plan", "p.toml", "--truths", "0"]) == 0
     assert main(["verify", f"no{text}.json"]) == 2
     assert main(["journal", "export", "a.db", "--labels-only"]) == 0
+    write_csv("board.csv", {"id": ["1", "2"], f"m{text}": ["1", "0"], "n": ["0", "1"]})
+    assert main(["board", "board.csv", "--scores", "0:1"]) == 2
     shown = capsys.readouterr()
     assert harmful(shown.err) == []
     assert "title" in shown.err + shown.out

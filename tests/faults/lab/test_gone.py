@@ -4,6 +4,8 @@ import csv
 import re
 import shutil
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -26,8 +28,8 @@ def other_journal(path):
     return path
 
 
-def log(path):
-    return path.with_name(path.name + "-wal")
+def log(path, end="wal"):
+    return path.with_name(f"{path.name}-{end}")
 
 
 WAYS = {
@@ -40,6 +42,8 @@ WAYS = {
     "overwritten": lambda path: shutil.copyfile(other_journal(path.with_name("other.db")), path),
     "log removed": lambda path: log(path).unlink(),
     "log emptied": lambda path: log(path).write_bytes(b""),
+    "index removed": lambda path: log(path, "shm").unlink(),
+    "index emptied": lambda path: log(path, "shm").write_bytes(b""),
     "log replaced": lambda path: (log(path).rename(path.with_name("x")), log(path).write_bytes(b"")),
     "folder renamed": lambda path: path.parent.rename(path.parent.with_name("moved")),
 }
@@ -114,6 +118,20 @@ def test_what_cannot_be_read_any_more_is_saved_from_memory(begun, monkeypatch):
     with (path.parent / "lab.rescue.csv").open(newline="") as file:
         told = {row["item"]: row["label"] for row in csv.DictReader(file) if row["kind"] == "answer"}
     assert told == {item: truth[item] for item in session.ledger.labels}
+
+
+def test_labels_of_people_who_came_after_the_index_of_the_log_was_removed_are_saved(begun):
+    """Without it two processes do not know of each other, and their logs would go over each other."""
+    path, session, truth = begun
+    log(path, "shm").unlink()
+    item = next(each for each in truth if each not in session.ledger.labels and each != session.open[0])
+    code = (
+        "import sys; from replical.lab.journal.journal import Journal, saying\n"
+        "with Journal(sys.argv[1], runner=False) as beside: beside.append([saying('answer', sys.argv[2], 0, 'ann')])"
+    )
+    subprocess.run([sys.executable, "-c", code, path, item], check=True)
+    assert "lab.db-shm is another file than the one that was opened, so the run stops" in answer(session, truth, 1)[1]
+    assert set(kept(path.with_name("lab.rescue.db"))) == {item, *session.ledger.labels}
 
 
 def test_people_beside_a_run_stop_too(begun):

@@ -1,5 +1,7 @@
 """Databases of a few kilobytes that would compute for hours or fill the memory of whoever reads them."""
 
+import contextlib
+import json
 import resource
 import sqlite3
 import subprocess
@@ -9,13 +11,15 @@ import time
 import pytest
 
 from replical.errors import BadJournal
-from replical.lab.journal.journal import Journal
+from replical.lab.journal.journal import SCHEMA, Event, Journal
+from replical.lab.journal.ledger import Ledger
 from support.attacks import ATTACKS
 from support.journals import begun
 
 LOOP = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < {}) "
 COLUMNS = "seq, kind, item, label, annotator, at, detail, chain"
 HUGE = "{} AS seq, 'created' AS kind, NULL AS item, NULL AS label, NULL AS annotator, '' AS at, {} AS detail, NULL AS chain"
+PLAIN = f"CREATE TABLE replical_events ({COLUMNS}); CREATE"
 FILES = {
     "a view that counts": f"CREATE VIEW replical_events AS {LOOP.format(10**10)} SELECT {HUGE.format('max(x)', 'NULL')} FROM n",
     "a view of huge texts": (
@@ -26,6 +30,12 @@ FILES = {
         "detail TEXT AS (hex(zeroblob(400000000))), chain BLOB); "
         "INSERT INTO replical_events (seq, kind, at) VALUES (1, 'created', '')"
     ),
+    "a trigger that counts": f"{PLAIN} TRIGGER x AFTER INSERT ON replical_events BEGIN SELECT max(x) FROM "
+    "(WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n); END",
+    "a trigger that lets nothing in": (
+        f"{PLAIN} TRIGGER replical_no_replace BEFORE INSERT ON replical_events BEGIN SELECT RAISE(IGNORE); END"
+    ),
+    "an index that computes": f"{PLAIN} INDEX x ON replical_events (hex(zeroblob(60000000)))",
     "a view beside": f"CREATE VIEW other AS {LOOP.format(10**10)} SELECT * FROM n",
     "a virtual table": "CREATE VIRTUAL TABLE replical_events USING fts5(seq, kind, item, label, annotator, at, detail, chain)",
 }
@@ -59,10 +69,55 @@ def test_what_is_computed_is_no_journal(tmp_path, kind, how):
     assert 3 * len(FILES) == ATTACKS["a database that computes for hours, or gigabytes, as a journal"]
     path = hostile(tmp_path / "a.db", FILES[kind])
     before, began = path.read_bytes(), time.monotonic()
-    with pytest.raises(BadJournal, match="is computed, not kept"):
+    with pytest.raises(BadJournal, match="computes, and a journal only keeps"):
         Journal(path, **how)
     assert time.monotonic() - began < 2
     assert path.read_bytes() == before
+
+
+DETAILS = (
+    "{}", '{"items": 5}', '{"items": ["a"], "outputs": 5}', '{"items": [[]]}', '{"labels": "x"}', '{"labels": null}',
+    '{"labels": 1e999}', '{"name": [1]}', '{"answer": [1, 2]}', '{"answer": {"a": [1]}}', '{"answer": 1.5}', '{"hypothesis": {}}',
+    '{"outcome": []}', '{"fingerprint": [1]}', '{"fingerprint": "x", "items": "y"}', '{"pool_fingerprint": []}', '{"value": []}',
+    '{"private": 5}', '{"private": "xyz"}', '{"protocol": 5}', '{"protocol": {"labels": 5}}', '{"items": -1}',
+    '{"protocol": {"labels": {"values": 5}}}',
+)  # fmt: skip
+
+
+KINDS = ("part", "lab", "registration", "beacon", "measure", "budget", "join", "open", "answer", "done")
+
+
+@pytest.mark.parametrize("detail", DETAILS)
+def test_an_event_that_says_something_else_than_its_kind_is_refused_or_read(tmp_path, detail):
+    """Of a journal whose chain is whole: whoever made it knows how to make one."""
+    assert (
+        len(KINDS) * len(DETAILS)
+        == ATTACKS["an event that says something else than its kind, in a journal that is whole"]
+    )
+    for kind in KINDS:
+        with contextlib.suppress(BadJournal):
+            Ledger.of([Event(kind=kind, item="one", annotator="ann", detail=json.loads(detail))])
+    with Journal(begun(tmp_path)) as journal, contextlib.suppress(BadJournal):
+        journal.append([Event(kind="part", detail=json.loads(detail))])
+        assert all(isinstance(each.items, int) for each in journal.growth)
+
+
+@pytest.mark.parametrize("kind", ["part", "lab", "measure", "budget", "open"])
+def test_what_is_no_such_event_is_one_sentence(tmp_path, kind, command):
+    with Journal(begun(tmp_path)) as journal:
+        journal.append([Event(kind=kind, detail={})])
+    for words in (["journal", "show"], ["journal", "export", "--labels-only"]):
+        code, _, err = command(*words, tmp_path / "a.db")
+        assert (code, f"event 4, '{kind}', does not say what such an event says" in err) == (2, True)
+
+
+@pytest.mark.parametrize("detail", [each for each in DETAILS if "pr" in each or "items" in each])
+def test_a_first_event_that_is_damaged_is_refused_or_read(tmp_path, detail, command):
+    with Journal(tmp_path / "a.db") as journal:
+        said = {"schema": SCHEMA, "private": "00" * 32, **json.loads(detail)}
+        journal.append([Event(kind="created", detail=said)])
+    code, _, err = command("journal", "correct", tmp_path / "a.db", "--item", "one", "--label", "yes")
+    assert (code, "is damaged: " in err) == (2, True)
 
 
 def test_reading_stays_small_and_short(tmp_path):

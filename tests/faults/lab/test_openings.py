@@ -75,6 +75,8 @@ CHANGES = {
     "another path": lambda each, pick: each["path"].__setitem__(0, pick.randbytes(32).hex()),
     "a shorter path": lambda each, pick: each["path"].pop(),
     "a skip": lambda each, pick: each.update(said=None),
+    "the same number, spelled as another": lambda each, pick: each.update(said=float(each["said"])),
+    "the same salt, spelled as another": lambda each, pick: each.update(salt=each["salt"].upper()),
     "a key more": lambda each, pick: each.update(more=1),
     "no number": lambda each, pick: each.update(place="0"),
 }

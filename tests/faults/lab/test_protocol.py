@@ -48,3 +48,11 @@ def test_no_protocol_gives_a_traceback(tmp_path, text):
     (tmp_path / "p.toml").write_text(text)
     with pytest.raises(ReplicalError):
         Protocol.read(tmp_path / "p.toml")
+
+
+@pytest.mark.parametrize("part", ["a", '"a"', " a\t"])
+def test_a_key_of_many_parts_takes_no_time(tmp_path, part):
+    """Of 120 kB, the reader of Python's library makes minutes."""
+    (tmp_path / "p.toml").write_text(".".join([part] * 60_000) + " = 1\n" + PLAIN)
+    with pytest.raises(ReplicalError, match="a key has a hundred parts or more"):
+        Protocol.read(tmp_path / "p.toml")

@@ -9,19 +9,46 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+
+from msgspec import Meta, Struct
 
 from replical.core.canonical import SALT, climb, leaf, path_of, root_of, rows_of, salt_of
-from replical.errors import BadCertificate, BadUsage
+from replical.errors import BadUsage
 from replical.lab.certificate.checks import Check, Checks
 from replical.lab.certificate.file import read_as, transcript_leaves
+from replical.lab.certificate.schema import Count, Digest, wrong_shape
 from replical.lab.certificate.unchecked import not_checkable
 from replical.lab.sessions.session import Session, transcript
-from replical.learners.proof import is_count
 
 SCHEMA = "replical.opening/1"
 PARTS = ("schema", "certificate", "draw", "entries")
-_ENTRY = {"place", "item", "said", "salt", "path"}
+
+
+class Draw(Struct, forbid_unknown_fields=True):
+    """The public value that draws so many labels."""
+
+    value: str
+    number: Annotated[int, Meta(ge=1)]
+
+
+class Entry(Struct, forbid_unknown_fields=True):
+    """What was said of an item, None where it was skipped; its place, its salt, and the hashes on the way to the root."""
+
+    place: Count
+    item: str
+    said: int | str | dict[str, str] | None
+    salt: Annotated[str, Meta(pattern=f"^[0-9a-f]{{{2 * SALT}}}$")]
+    path: list[Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]]
+
+
+class Opening(Struct, forbid_unknown_fields=True):
+    """What is in the file."""
+
+    schema: str
+    certificate: Digest
+    draw: Draw | None
+    entries: list[Entry]
 
 
 def drawn(value: str, certificate: str, *, among: int, number: int) -> set[int]:
@@ -75,6 +102,8 @@ def open_entries(
 
 def wrong_opening(opened: Mapping[str, Any], certificate: Mapping[str, Any]) -> str | None:
     """Why this does not show entries of the certificate; nothing if it does."""
+    if wrong := wrong_shape(opened, Opening):
+        return f"it is damaged ({wrong})"
     body, entries = certificate["body"], opened["entries"]
     answered, root = body["labels"]["answered"], body["transcript"]["digest"]
     if opened["certificate"] != certificate["digest"]:
@@ -91,16 +120,17 @@ def wrong_opening(opened: Mapping[str, Any], certificate: Mapping[str, Any]) -> 
         return None
     if min(draw["number"], answered) > len(entries):
         return f"{draw['number']} entries were to be drawn, and {len(entries)} are opened"
-    wanted = drawn(str(draw["value"]), certificate["digest"], among=answered, number=draw["number"])
+    wanted = drawn(draw["value"], certificate["digest"], among=answered, number=draw["number"])
     missing = wanted - {each["place"] for each in entries}
     return f"{len(missing)} of {len(wanted)} entries that were drawn are not opened" if missing else None
 
 
 def _wrong_entry(entry: Mapping[str, Any], total: int, answered: int, root: str) -> str | None:
     salt, path = bytes.fromhex(entry["salt"]), [bytes.fromhex(each) for each in entry["path"]]
-    if set(entry) != _ENTRY or not is_count(entry["place"]) or entry["place"] >= total or len(salt) != SALT:
-        return "it is damaged"
-    if climb(leaf(salt, [entry["item"], entry["said"]]), entry["place"], total, path) != root:
+    if (
+        entry["place"] >= total
+        or climb(leaf(salt, [entry["item"], entry["said"]]), entry["place"], total, path) != root
+    ):
         return f"what it says of the item {entry['item']!r:.80} is not what the certificate commits to"
     if (entry["said"] is None) != (entry["place"] >= answered):
         return f"the item {entry['item']!r:.80} stands among skips and has a label, or the other way round"
@@ -136,7 +166,4 @@ def entries_of(opened: Mapping[str, Any], certificate: Mapping[str, Any]) -> lis
 
 def read_opening(path: Path) -> dict[str, Any]:
     """Read an opening."""
-    found = read_as(path, SCHEMA, PARTS, what="opening")
-    if not isinstance(found["entries"], list) or not all(isinstance(each, dict) for each in found["entries"]):
-        raise BadCertificate(f"{path} is no opening: it lists no entries")
-    return found
+    return read_as(path, SCHEMA, PARTS, what="opening")

@@ -17,7 +17,7 @@ from typing import Any, cast
 from replical.core.canonical import Json, digest_of, fingerprint
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import count
-from replical.errors import BadJournal, BadTable, BadUsage
+from replical.errors import BadJournal, BadTable, BadUsage, ReplicalError
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.pool import LabPool, Part
@@ -74,7 +74,7 @@ def bind(
         )
     known = [
         Part(created["items"], created["pool_fingerprint"]),
-        *(Part(each["items"], each["fingerprint"]) for each in journal.growth),
+        *(Part(each.items, each.fingerprint) for each in journal.growth),
     ]
     grown = _grow(protocol, lab, journal, known)
     if len(grown.parts) > len(known):
@@ -120,6 +120,17 @@ def _check_binding(journal: Journal, now: Mapping[str, Any], created: Mapping[st
     raise BadJournal(
         f"the journal {journal.where} belongs to {was} with {key} {before.get(key)}, here it is {said.get(key)}: {own}"
     )
+
+
+def kept_protocol(journal: Journal) -> Protocol:
+    """The protocol that the first event of a `journal` tells."""
+    created = journal.created
+    if created is None:
+        raise BadJournal(f"the journal {journal.where} is empty: start the run first")
+    try:
+        return Protocol.of(created["protocol"])
+    except (KeyError, ReplicalError) as error:
+        raise BadJournal(f"the first event of {journal.where} is damaged: it holds no protocol ({error})") from error
 
 
 def name_events(protocol: Protocol, journal: Journal, ledger: Ledger, name: str) -> list[Event]:

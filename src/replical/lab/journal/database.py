@@ -37,7 +37,7 @@ import re
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from importlib import import_module
 from itertools import count
 from pathlib import Path
@@ -177,17 +177,21 @@ class Database:
         size = sum(each.stat().st_size for each in files if each.exists())
         return float("inf") if trusts_sizes() else 100 * _STEPS + _STEPS_A_BYTE * size
 
-    def tables(self) -> list[str]:
-        """Names of the tables in a file; one in which reading means computing is refused."""
+    def tables(self, triggers: Collection[str] = ()) -> list[str]:
+        """Names of the tables in a file; one where reading or writing means computing is refused, but for our `triggers`."""
         assert self.file is not None, "asked of files only"
         with contextlib.closing(self._connect()) as plain:  # makes no log
             self._harden(plain, None)
             for kind, name, written in plain.execute("SELECT type, name, sql FROM sqlite_master").fetchall():
-                computed = kind == "view" or (kind == "table" and str(written)[:14].upper() == "CREATE VIRTUAL")
                 hidden = "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden"
-                if computed or (kind == "table" and plain.execute(hidden, (name,)).fetchone()):
+                if kind == "table":
+                    plain_table = str(written)[:14].upper() != "CREATE VIRTUAL"
+                    kept = plain_table and not plain.execute(hidden, (name,)).fetchone()
+                else:  # an index that a table makes for itself has no text
+                    kept = written in triggers if kind == "trigger" else kind == "index" and written is None
+                if not kept:
                     raise BadJournal(
-                        f"{self.where} is no journal of replical: what is in {name!r:.80} is computed, not kept"
+                        f"{self.where} is no journal of replical: the {kind} {name!r:.80} computes, and a journal only keeps"
                     )
             return [name for (name,) in plain.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
@@ -393,42 +397,45 @@ class Mark(NamedTuple):
 
 
 class Presence:
-    """The `file` of a journal and its log, as they were last seen; `follow` goes along the chain, from the disk.
+    """The `file` of a journal and those beside it, as they were last seen; `follow` goes along the chain, from the disk.
 
-    A database writes on into a file that is gone: whoever removes, moves, empties or replaces the file or its log under a
-    run would have labels acknowledged into nothing. So both are compared with what they were, before anything is written and
-    before it is acknowledged. The files only grow: nothing is ever deleted from a journal, and its log is not cut off while
-    it is open. A file that somebody else wrote to in place, as a checkpoint does, has its chain followed once more.
+    A database writes on into a file that is gone: whoever removes, moves, empties or replaces the file, its log or the index
+    of the log under a run would have labels acknowledged into nothing; without one index, two processes write their logs
+    over each other. So all are compared with what they were, before anything is written and before it is acknowledged. The
+    files only grow: nothing is ever deleted from a journal, and its log is not cut off while it is open. A file that
+    somebody else wrote to in place, as a checkpoint does, has its chain followed once more.
     """
 
     def __init__(self, file: Path, follow: Callable[[], object]) -> None:
         self.file, self._follow = file, follow
-        self._log = file.with_name(f"{file.name}-wal")
-        self._marks = {each: _mark(each) for each in (file, self._log) if each.exists()}
+        self.log, self.index = (file.with_name(file.name + end) for end in ("-wal", "-shm"))
+        self._marks = {each: _mark(each) for each in (file, self.log, self.index) if each.exists()}
         self._settled = time.monotonic()
 
-    def wrong(self) -> str | None:
-        """What has become of a file, in words; None if all is well."""
+    def wrong(self) -> tuple[Path, str] | None:
+        """Which file it is that has changed, and what became of it in words; None if all is well."""
         for path, known in self._marks.items():
             now = _mark(path)
             if now is None or known is None:
-                return f"{path} is gone"
+                return path, f"{path} is gone"
             if now[:2] != known[:2]:
-                return f"{path} is another file than the one that was opened"
+                return path, f"{path} is another file than the one that was opened"
             if now.size < known.size:
-                return f"{path} was emptied or cut off"
+                if path == self.index:  # it lies in memory, and who looks beyond its end is ended
+                    os.truncate(path, known.size)
+                return path, f"{path} was emptied or cut off"
             self._marks[path] = now
             if path == self.file and now.written != known.written:
                 try:
                     self._follow()
                 except BadJournal as error:
-                    return f"{path} was written over ({error})"
+                    return path, f"{path} was written over ({error})"
         return None
 
     @property
     def due(self) -> bool:
         """Is it time to move what the log holds into the file?"""
-        return self._log in self._marks and time.monotonic() - self._settled > _OFTEN
+        return self.log in self._marks and time.monotonic() - self._settled > _OFTEN
 
     def settled(self) -> None:
         """That was done now."""

@@ -25,7 +25,10 @@ from functools import cached_property
 from itertools import chain
 from json.encoder import encode_basestring as spelled
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Annotated, Any, NamedTuple, TextIO
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from replical.classes.grading import Said
 from replical.core.files import write_whole
@@ -37,6 +40,29 @@ from replical.lab.journal.database import Database, Fence, Presence, make_privat
 TABLE = "replical_events"
 SCHEMA = "replical.journal/3"
 _AT_ONCE = 10_000  # rows fetched at a time
+
+
+class _Labels(Struct):
+    values: list[Any] = []
+
+
+class _Protocol(Struct):
+    labels: _Labels | None = None
+
+
+class _First(Struct):
+    """What the first event says, as far as it is read before its protocol is."""
+
+    private: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | UnsetType = UNSET
+    protocol: _Protocol | None = None
+    items: Annotated[int, Meta(ge=0)] = 0
+
+
+class Growth(Struct):
+    """Items that were added to the pool, and their fingerprint."""
+
+    items: Annotated[int, Meta(ge=0)]
+    fingerprint: str
 
 
 class Event(NamedTuple):
@@ -176,13 +202,17 @@ class Journal:
         return None if first is None else first.detail
 
     @property
-    def growth(self) -> list[Mapping[str, Any]]:
+    def growth(self) -> list[Growth]:
         """What was written each time the pool grew. Whoever replays the run goes along the chain, and so checks it."""
         query = (
             self._sql.select(self._events.c.detail).where(self._events.c.kind == "part").order_by(self._events.c.seq)
         )
         with self._database.reading() as connection:
-            return [json.loads(text) for (text,) in connection.execute(query)]
+            texts = [text or "" for (text,) in connection.execute(query)]
+        try:
+            return [msgspec.json.decode(text, type=Growth) for text in texts]
+        except msgspec.DecodeError as error:
+            raise BadJournal(f"{self.where}: an event that adds items to the pool is damaged ({error})") from error
 
     @property
     def head(self) -> Link:
@@ -250,25 +280,32 @@ class Journal:
     def _follow_anew(self) -> None:
         """Go along the chain as it is on the disk, up to what was written last."""
         with Journal(str(self._database.file), write=False) as again:
-            for _ in again.news(0):
-                pass
-            if self._known.seq and again.hash_of(self._known.seq) != self._known.digest:
-                raise BadJournal(f"it does not hold event {self._known.seq}")
+            again._follow_to(self._known)
+
+    def _follow_to(self, known: Link) -> None:
+        """Go along the whole chain, which has to hold a `known` event."""
+        for _ in self.news(0):
+            pass
+        if known.seq and self.hash_of(known.seq) != known.digest:
+            raise BadJournal(f"it does not hold event {known.seq}")
 
     def _refuse_if_gone(self) -> None:
         """Once a file of the journal is not what it was, nothing more is acknowledged; what can be saved is saved."""
         if self._presence is None:
             return
         if self._gone is None and (wrong := self._presence.wrong()) is not None:
-            self._gone = BadJournal(f"{wrong}, so the run stops; {self._rescue(self._presence)}")
+            self._gone = BadJournal(f"{wrong[1]}, so the run stops; {self._rescue(self._presence, wrong[0])}")
         if self._gone is not None:
             raise self._gone
 
-    def _rescue(self, presence: Presence) -> str:
+    def _rescue(self, presence: Presence, wrong: Path) -> str:
         """Save the journal, or else what this process wrote to it; what was saved where."""
         try:
             path = presence.rescue(".db")
-            self.backup(path)
+            if wrong == presence.index:  # file and log are whole, and hold what others wrote since
+                self._copy_files(presence, path)
+            else:
+                self.backup(path)
             return f"all that was acknowledged is saved in {path.name}: go on with it as the journal"
         except BadJournal:
             path = presence.rescue(".csv")
@@ -294,6 +331,18 @@ class Journal:
         if out.exists():
             raise BadJournal(f"{out} exists: a backup replaces nothing; give another name")
         write_whole(out, self._copy, what="the backup", refuse=BadJournal)
+
+    def _copy_files(self, presence: Presence, path: Path) -> None:
+        """Copy the file and its log, from which SQLite makes another index."""
+        try:
+            for each, end in ((presence.file, ""), (presence.log, "-wal")):
+                make_private(path.with_name(path.name + end))
+                path.with_name(path.name + end).write_bytes(each.read_bytes())
+        except OSError as error:
+            raise BadJournal(f"cannot copy {presence.file}: {error.strerror}") from error
+        with Journal(path) as copy:
+            copy.checkpoint()
+            copy._follow_to(self._known)
 
     def _copy(self, part: Path) -> None:
         try:
@@ -424,14 +473,14 @@ class Journal:
         file = self._database.file
         if file is None or not file.exists():
             return
-        tables = self._database.tables()
+        tables = self._database.tables(_TRIGGERS)
         if tables and TABLE not in tables:
             raise BadJournal(f"{self.where} is no journal of replical")
 
     def _check(self) -> None:
         """Refuse a database that is no journal, or none that this version writes."""
         file = self._database.file
-        tables = [] if file is None else self._database.tables()  # before anything else is asked of it
+        tables = [] if file is None else self._database.tables(_TRIGGERS)  # before anything else is asked of it
         looked = self._sql.inspect(self._database.engine)
         tables = tables if file is not None else looked.get_table_names()
         if TABLE not in tables:
@@ -450,8 +499,10 @@ class Journal:
         detail, link = first
         if link is not None:
             self.events(limit=1)  # is it what was written there?
+        said = None
         try:
-            schema = json.loads(detail).get("schema")
+            said = json.loads(detail)
+            schema = said.get("schema")
         except (AttributeError, TypeError, ValueError, RecursionError):
             schema = None
         if detail is not None and schema != SCHEMA:
@@ -461,6 +512,10 @@ class Journal:
             )
         if link is None:
             raise _unlinked_error(self.where, 1)
+        try:
+            msgspec.convert(said or {}, _First)
+        except msgspec.ValidationError as error:
+            raise BadJournal(f"the first event of {self.where} is damaged: {error}") from error
 
 
 def _event(row: Row, where: str) -> Event:
@@ -576,18 +631,22 @@ def table_of(sql: Any) -> Any:
     )
 
 
+_GUARDS = {  # INSERT OR REPLACE removes a row without asking the other triggers
+    "update": f"BEFORE UPDATE ON {TABLE}",
+    "delete": f"BEFORE DELETE ON {TABLE}",
+    "replace": f"BEFORE INSERT ON {TABLE} WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE seq = NEW.seq)",
+}
+_TRIGGERS = [
+    f"CREATE TRIGGER replical_no_{name} {when} BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END"
+    for name, when in _GUARDS.items()
+]  # as SQLite keeps them
+
+
 def protect(connection: Any) -> None:
     """Append-only, enforced by the database where it can."""
-    refuse = "SELECT RAISE(ABORT, 'a journal is append-only')"
     if connection.dialect.name == "sqlite":
-        for verb in ("UPDATE", "DELETE"):
-            connection.exec_driver_sql(
-                f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON {TABLE} BEGIN {refuse}; END"
-            )
-        connection.exec_driver_sql(  # INSERT OR REPLACE removes a row without asking the other triggers
-            f"CREATE TRIGGER IF NOT EXISTS replical_no_replace BEFORE INSERT ON {TABLE} "
-            f"WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE seq = NEW.seq) BEGIN {refuse}; END"
-        )
+        for each in _TRIGGERS:
+            connection.exec_driver_sql(each.replace("TRIGGER", "TRIGGER IF NOT EXISTS", 1))
         return
     there = f"SELECT 1 FROM pg_trigger WHERE tgname = 'replical_append_only' AND tgrelid = '{TABLE}'::regclass"
     if connection.exec_driver_sql(there).first() is None:

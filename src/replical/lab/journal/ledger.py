@@ -11,7 +11,7 @@ from typing import Any, TextIO, cast
 
 from replical.classes.grading import Said
 from replical.core.text import exported
-from replical.errors import BadLabel
+from replical.errors import BadJournal, BadLabel
 from replical.lab.journal.journal import Event, Journal, saying
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
@@ -63,6 +63,12 @@ class Ledger:
         registration counts if it comes before all of that, and a beacon's value if it comes between the two. What is
         added to the pool later has a registration of its own, which counts if nothing was said since.
         """
+        try:
+            self._hear(event)
+        except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+            raise BadJournal(f"event {event.seq}, {event.kind!r:.20}, does not say what such an event says") from error
+
+    def _hear(self, event: Event) -> None:
         self.changed |= event.kind in CHANGES or event.item in self.skipped
         if event.kind == "open":
             self.announced = self.announced if event.detail is None else list(event.detail["items"])

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
-from replical.classes.grading import Gold, Said, Scores, answering
-from replical.errors import BadJournal, BadLabel, BadUsage, ValueOutOfRange
+from replical.classes.grading import Gold, Said, Scores
+from replical.errors import BadLabel, BadUsage, ValueOutOfRange
 from replical.lab.columns import said_code
+from replical.lab.journal.binding import kept_protocol
 from replical.lab.journal.journal import Event, Journal, saying
 from replical.lab.journal.ledger import Ledger
 from replical.lab.sessions.session import Session
@@ -214,13 +215,10 @@ class RemoteRun:
     """A run seen through its `journal`: open items are those it asks for and nobody has answered."""
 
     def __init__(self, journal: Journal) -> None:
-        created = journal.created
-        if created is None:
-            raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
-        self.journal = journal
-        self.answers = answering(created["protocol"]["labels"])
-        # the protocol's budget is for its own runs
-        self.budget: int | None = None if "confirms" in created else created["protocol"]["learner"].get("max_labels")
+        self.journal, self.protocol = journal, kept_protocol(journal)
+        self.answers = self.protocol.answers
+        own = "confirms" not in (journal.created or {})  # the protocol's budget is for its own runs
+        self.budget = self.protocol.content["learner"].get("max_labels") if own else None
         self.ledger = Ledger()
         self._last_event = 0
         self._done = False
