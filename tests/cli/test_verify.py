@@ -42,7 +42,7 @@ def test_verify_writes_the_page_of_a_valid_certificate_only(file, tmp_path, caps
         (["verify", "FILE", "--journal", "lab.db"], "a journal is replayed on its pool: give --pool too"),
         (["verify", "FILE", "--pool", "nowhere.csv"], "there is no file nowhere.csv"),
         (["compare", "FILE"], "compare takes two or more certificates, got 1"),
-        (["compare", "FILE", "nowhere.json"], "there is no certificate nowhere.json"),
+        (["compare", "FILE", "nowhere.json"], "cannot read the certificate nowhere.json: No such file or directory"),
         (["compare", "FILE", "BAD"], "is no certificate: it is not valid JSON"),
     ],
 )

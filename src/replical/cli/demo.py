@@ -22,20 +22,15 @@ from replical.worlds.datasets import flight_worlds, twelve
 ITEMS, PUBLIC = 20_000, 100  # unlabelled items of a lab, and labelled ones that all of them see
 _VALUES = ("even", "odd")
 _RUN = "replical run protocol.toml --pool {0}.csv --public public.csv --labels {0}.csv:label"
-COMMANDS = (
-    "replical init --pool a.csv --public public.csv:label",
-    f"{_RUN.format('a')} --journal a.db --out a.json",
-    f"{_RUN.format('b')} --journal b.db --out b.json",
-    "replical compare a.json b.json",
-    "replical verify a.json --pool a.csv --journal a.db --public public.csv",
-)
-_WHAT = (
-    "a protocol, which all labs get before the first label",
-    "lab a asks for labels where they decide something, and ends with a certificate",
-    "lab b does the same with its own items",
-    "do both have the identical model?",
-    "anyone can check a certificate",
-)
+COMMANDS = {  # and what each is for
+    "replical init --pool a.csv --public public.csv:label": "a protocol, which all labs get before the first label",
+    f"{_RUN.format('a')} --journal a.db --out a.json": (
+        "lab a asks for labels where they decide something, and ends with a certificate"
+    ),
+    f"{_RUN.format('b')} --journal b.db --out b.json": "lab b does the same with its own items",
+    "replical compare a.json b.json": "do both have the identical model?",
+    "replical verify a.json --pool a.csv --journal a.db --public public.csv": "anyone can check a certificate",
+}
 SEED = "replical demo"
 ALIKE = "1. The public flights are like those of the labs"
 ELSEWHERE = "2. They are from elsewhere: half of them were late, of the labs' one in four"
@@ -87,7 +82,7 @@ def _make_files(folder: Path) -> None:
         f"{PUBLIC} labelled items that belong to no lab.\n"
     )
     prose.say(f"Go there (cd {shlex.quote(str(folder))}), and type:")
-    for command, what in zip(COMMANDS, _WHAT, strict=True):
+    for command, what in COMMANDS.items():
         prose.say(f"\n  # {what}", style="dim")
         prose.say(f"  {command}")
     prose.say("\nWith a table of your own, begin with: replical init --pool FILE")

@@ -35,16 +35,8 @@ def doctor_command(as_json: AsJson = False) -> None:
     wrong = wrong_words()
     if as_json:
         system = {"replical": __version__, "python": platform.python_version(), "packages": versions}
-        answer(
-            {
-                "schema": "replical.doctor/1",
-                **system,
-                "golden": not wrong,
-                "wrong_words": wrong,
-                "kernels": backend.in_use(),
-                "cards": device.cards(),
-            }
-        )
+        bits = {"golden": not wrong, "wrong_words": wrong, "kernels": backend.in_use(), "cards": device.cards()}
+        answer({"schema": "replical.doctor/1", **system, **bits})
     else:
         prose.print(f"replical {__version__}, Python {platform.python_version()}, {platform.platform()}")
         for name, version in versions.items():

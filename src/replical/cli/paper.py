@@ -121,16 +121,10 @@ def theta_command(
     points = len(cells) if items is None else len(items)
     deep, why = _dimensions(C, cells if items is None else items.items)
     if as_json:
-        measured = asdict(coefficient)
-        head = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
-        upper = (None, None) if bound is None else (bound.value, bound.confidence)
-        answer(
-            head
-            | {"theta": measured.pop("value")}
-            | measured
-            | dict(zip(("upper", "confidence"), upper, strict=True))
-            | deep
-        )
+        payload = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
+        payload |= {"theta" if name == "value" else name: each for name, each in asdict(coefficient).items()}
+        payload |= {name: getattr(bound, of, None) for name, of in (("upper", "value"), ("confidence", "confidence"))}
+        answer(payload | deep)
         return
     (near, of), (disputed, total) = coefficient.radius, coefficient.disagreement
     prose.say(

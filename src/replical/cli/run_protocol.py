@@ -143,7 +143,9 @@ def run_command(
             return _say_pending(session, labelling.batch, labelling.outlook, as_json=as_json)
         if done.certificate is None:
             return _write_vote(session, out, approve=vote == "left", as_json=as_json)
-        written = _write_files(session, done.certificate, out, html)
+        if html is not None:
+            write_whole(html, page(done.certificate), what="the page", refuse=BadUsage)
+        written: dict[str, Path | str | None] = {"certificate": out, "journal": session.journal.where, "page": html}
         _say_result(session, done.certificate["body"], written, verbose=verbose, as_json=as_json)
         before = labelling.before[0] if labelling.before else None
         if isinstance(before, int) and before != session.result.hypothesis:
@@ -285,15 +287,6 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
         "labels": session.counts,
         "pool": {"items": len(session.lab), "fingerprint": session.lab.fingerprint},
     }
-
-
-def _write_files(
-    session: Session, certificate: dict[str, Any], out: Path, html: Path | None
-) -> dict[str, Path | str | None]:
-    """The page beside the certificate, where it is wanted: what each file is."""
-    if html is not None:
-        write_whole(html, page(certificate), what="the page", refuse=BadUsage)
-    return {"certificate": out, "journal": session.journal.where, "page": html}
 
 
 def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:

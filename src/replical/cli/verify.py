@@ -229,8 +229,6 @@ def compare_command(
 
 def _read_valid(path: Path, pool: Path | None, id_column: str) -> tuple[dict[str, Any], Verification, LabPool | None]:
     """A certificate that nothing is wrong with, how it was checked, and the lab's items."""
-    if not os.path.exists(path):
-        raise BadUsage(f"there is no certificate {path}")
     certificate, lab = read(path), None
     verdict = verify(certificate)
     if pool is not None and verdict.valid:
