@@ -42,6 +42,7 @@ def test_a_board_of_labelled_outputs(tmp_path, command, suffix):
     assert told["choice"]["answer"] in {row["model"] for row in told["models"]}
     errors = [row["loss"] for row in told["models"]]
     assert errors == sorted(errors)
+    assert sum(row["better_than_next"] for row in told["models"]) == told["neighbours_apart"]
     assert all(row["behind_low"] <= row["behind_high"] for row in told["models"])
     assert [(tmp_path / f"board.{kind}").read_text().count("<circle") for kind in ("html", "svg")] == [5, 5]
 

@@ -82,9 +82,9 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
     rows = [
         {
             "model": found.models[h], "loss": float(found.losses[h]), "behind_low": float(found.low[h]),
-            "behind_high": float(found.high[h]), "may_be_best": h in set(found.survivors.tolist()),
+            "behind_high": float(found.high[h]), "may_be_best": h in found.survivors, "better_than_next": apart,
         }
-        for h in found.order.tolist()
+        for h, apart in zip(found.order.tolist(), found.apart.tolist(), strict=True)
     ]  # fmt: skip
     choice: dict[str, Any] | None = None
     if chosen is not None:
@@ -92,7 +92,7 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
         choice |= {"survivors": list(chosen.survivors), "first_again": chosen.again}
     return {
         "schema": "replical.board/1", "items": found.items, "level": found.level, "first": found.first,
-        "proven": found.proven, "first_again": found.again, "neighbours_apart": found.separations, "models": rows,
+        "proven": found.proven, "first_again": found.again, "neighbours_apart": int(found.apart.sum()), "models": rows,
         "choice": choice,
     }  # fmt: skip
 
@@ -101,14 +101,14 @@ def _show(found: Board, chosen: Choice | None, tolerance: float | None, top: int
     from rich.table import Table
     from rich.text import Text
 
-    grid, alive = Table(box=None, padding=(0, 2, 0, 0)), set(found.survivors.tolist())
+    grid = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("", "model", "mean loss", "behind the best", ""):
         grid.add_column(
             column, justify="right" if column == "mean loss" else "left", no_wrap=column != "model", overflow="fold"
         )
     for place, h in enumerate(found.order[:top].tolist(), 1):
         gap = f"{round_down(found.low[h], 4)} to {round_up(found.high[h], 4)}"
-        name, best = Text(found.models[h]), "may be the best" if h in alive else ""
+        name, best = Text(found.models[h]), "may be the best" if h in found.survivors else ""
         grid.add_row(str(place), name, f"{found.losses[h]:.4f}", gap, best)
     prose.print(grid)
     if len(found.models) > top:

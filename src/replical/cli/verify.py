@@ -126,14 +126,9 @@ def _say_verdict(
     enough = require is None or LEVELS.index(verdict.level) >= LEVELS.index(require)
     code = NO if not verdict.valid else 0 if enough else UNDECIDED
     if as_json:
-        told = {
-            "schema": "replical.verify/1",
-            "valid": verdict.valid,
-            "level": verdict.level,
-            "claimed": verdict.claimed,
-        }
-        checks = [check.to_json() for check in verdict.checks]
-        answer(told | {"checks": checks, "opened": [each._asdict() for each in opened]})
+        told = {"valid": verdict.valid, "level": verdict.level, "claimed": verdict.claimed}
+        told["checks"] = [check.to_json() for check in verdict.checks]
+        answer({"schema": "replical.verify/1", **told, "opened": [each._asdict() for each in opened]})
         return code
     for each in opened if verdict.valid else ():
         prose.say(f"{each.item}: {'skipped' if each.label is None else each.label}")

@@ -92,9 +92,9 @@ class Board:
         return len(self.survivors) == 1
 
     @property
-    def separations(self) -> int:
-        """Neighbours in the order of which the upper is proven to be better."""
-        return int(self.better[self.order[:-1], self.order[1:]].sum())
+    def apart(self) -> Mask:
+        """Which models are proven to be better than the next in the order; nobody comes after the last."""
+        return np.append(self.better[self.order[:-1], self.order[1:]], False)
 
 
 @dataclass(frozen=True, kw_only=True)

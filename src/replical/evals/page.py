@@ -45,7 +45,7 @@ def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> l
     said = [
         f"First: {found.first}, mean loss {best:.4f} on {count(found.items, 'item')}; {proven}.",
         f"Two draws of half as many items would have the same first in about {100 * found.again:.0f}% of cases (estimate). "
-        f"Of {count(pairs, 'pair')} of neighbours {pairs - found.separations:,} cannot be told apart.",
+        f"Of {count(pairs, 'pair')} of neighbours {pairs - found.apart.sum():,} cannot be told apart.",
     ]
     if chosen is not None and tolerance is not None:
         how = (
@@ -67,7 +67,7 @@ def picture(found: Board, *, alone: bool = False) -> str:
     names = [name if len(name) <= _NAME else f"{name[:14]}..{name[-14:]}" for name in whole]
     left = 20 + _CHARACTER * max(len(_AXIS), *(len(names[h]) for h in shown))
     widest = max(float(found.high[shown].max()), 1e-6)
-    alive, height = set(found.survivors.tolist()), _TOP + _ROW * len(shown) + 8
+    height = _TOP + _ROW * len(shown) + 8
 
     def x(distance: float) -> str:
         return f"{left + _WIDTH * distance / widest:.1f}"
@@ -80,7 +80,7 @@ def picture(found: Board, *, alone: bool = False) -> str:
     ]
     best = float(found.losses.min())
     for place, h in enumerate(shown):
-        y, kind = _TOP + _ROW * place + 6, ' class="best"' if h in alive else ""
+        y, kind = _TOP + _ROW * place + 6, ' class="best"' if h in found.survivors else ""
         low, high, here = float(found.low[h]), float(found.high[h]), float(found.losses[h]) - best
         parts.append(
             f"<g{kind}><title>{escape(whole[h])}: {low:.4f} to {high:.4f}</title>"
@@ -104,11 +104,10 @@ def _ticks(widest: float) -> list[float]:
 
 
 def _rows(found: Board) -> str:
-    alive = set(found.survivors.tolist())
     return "".join(
         f"<tr><td class=n>{place}</td><td>{escape(found.models[h])}</td><td class=n>{found.losses[h]:.4f}</td>"
         f"<td class=n>{round_down(float(found.low[h]), 4)}</td><td class=n>{round_up(float(found.high[h]), 4)}</td>"
-        f"<td>{'yes' if h in alive else ''}</td></tr>"
+        f"<td>{'yes' if h in found.survivors else ''}</td></tr>"
         for place, h in enumerate(found.order.tolist(), 1)
     )
 

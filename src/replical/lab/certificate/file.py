@@ -81,14 +81,8 @@ def body_of(session: Session) -> dict[str, Any]:
         "shared": shared_of(protocol, h),
         "survivors": family.survivors_of(result, protocol.recipe),
         "rounds": [
-            {
-                "round": number + 1,
-                "disagreement": list(each.disagreement),
-                "survivors": each.survivors,
-                "drawn": each.drawn,
-                "scanned": each.scanned,
-            }
-            for number, each in enumerate(result.rounds)
+            {"round": number, "disagreement": list(each.disagreement), **{name: getattr(each, name) for name in _PLAIN}}
+            for number, each in enumerate(result.rounds, 1)
         ],
         "conditions": [condition_part(each) for each in result.conditions],
         "labels": session.counts,
