@@ -34,6 +34,7 @@ def test_the_lines_of_the_readme_run_as_they_are_pasted(capsys):
     exec(compile(code, "README.md", "exec"), {})
     assert re.match(r"near \d+ \d+ labels, proven: (True|False)\n", capsys.readouterr().out)
     assert len(code.splitlines()) <= 8
+    assert len(README.splitlines()) <= 100
 
 
 def test_the_example_without_scikit_learn_ends_in_a_number():
