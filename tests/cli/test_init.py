@@ -146,18 +146,6 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(table, command, tmp_pa
     assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
 
 
-def test_public_items_that_are_in_the_pool_are_noticed_by_init_and_by_the_run(table, command):
-    """The order would depend on the items of the proof."""
-    table("public.parquet", text=None)  # what models say does not show whether an item is the same
-    public = ("--public", "public.parquet:label")
-    code, _, err = command("init", "--pool", "mine.parquet", *public)
-    assert (code, "60 of the rows of mine.parquet are in the public table public.parquet too, e.g." in err) == (2, True)
-    table("other.parquet", id=[f"q{n}" for n in range(60)])
-    told = json.loads(command("init", "--pool", "other.parquet", *public, "--json")[1])
-    code, _, err = command(*shlex.split(told["next"][0].replace("other.", "public."))[1:])
-    assert (code, "is the public table that the protocol's order was made from" in err) == (2, True), err
-
-
 def test_models_that_may_be_one_are_named(table, command):
     """By what they say in the public table where there is one, else in the lab's."""
     columns = table()

@@ -174,11 +174,17 @@ def write_numbers(text):
         (("--by", "twice.csv:price"), "twice.csv, line 8: 'm0' stands in it twice: leave one row out"),
         (("--by", "word.csv:price"), "word.csv, line 4: the price 'dear' is no number: every candidate needs one"),
         (("--labels", "gold"), "has no column 'gold'"),
+        (("--labels", "m0", "--candidates", "few.txt"), "'m0' is a model, not the labels of public.csv"),
+        (("--labels", "some"), "which is asked: label it, or have people asked, who may skip it (--ask page)"),
         (("--by", "vote", "--leave-out", "m7"), "has no column 'm7'"),
     ],
 )
 def test_what_cannot_be_an_order_is_one_sentence(folder, command, words, message):
     write_numbers("candidate,price\n" + "".join(f"m{h},{h // 2}\n" for h in range(6)))
+    if "some" in words:
+        some = [label if number % 3 else "" for number, label in enumerate(folder["truth"])]
+        write_csv("public.csv", folder | {"some": some})
+    Path("few.txt").write_text("m0\nm1\n")
     rows = [f"m{h},{h}" for h in range(6)]
     wrong = {"word": [*rows[:2], "m2,dear", *rows[3:]], "twice": [*rows, "m0,7"]}
     for name, lines in wrong.items():
@@ -195,13 +201,6 @@ def test_an_order_without_a_label_says_so(folder, command):
     assert (code, "Nothing was learned of the models: the order is by the vote, then by name." in out) == (0, True)
 
 
-def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
-    some = {number: label if number % 3 else "" for number, label in enumerate(folder["truth"])}
-    write_csv("some.csv", folder | {"truth": [*some.values()]})
-    code, _, err = command("data", "order", "some.csv", "--labels", "truth", "--out", "o.json")
-    assert (code, "which is asked: label it, or have people asked, who may skip it (--ask page)" in err) == (2, True)
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -213,10 +212,7 @@ def test_a_label_that_is_missing_where_it_is_asked_is_named(folder, command):
         (("--prefer", "n.json", "--public", "public.csv"), "was made by s.csv:price, without a public table"),
         (("--prefer", "o.json", "--leave-out", "m5", "--public", "public.csv"), "orders 'm5', which is none of the"),
         (("--prefer", "none.json"), "none.json"),
-        (("--public", "some.csv:truth"), "where most have none, replical data order asks for a hundred"),
-        (("--public", "narrow.csv:truth"), "narrow.csv has no column 'm5'"),
         (("--public", "lab.csv:truth"), "are in the public table lab.csv too, e.g. 'i0000'"),
-        (("--public", "public.csv"), "public.csv names no column: give --public public.csv:truth if it is labelled; if not"),
         (("--public", "plain.csv"), "replical data order plain.csv --ask page --journal public.db --out order.json"),
     ],
 )  # fmt: skip
@@ -225,7 +221,6 @@ def test_what_is_wrong_with_an_order_is_one_sentence(folder, command, words, mes
     write_numbers("candidate,price\n" + "".join(f"m{h},{h}\n" for h in range(6)))
     command("data", "order", "public.csv", "--by", "s.csv:price", "--out", "n.json")
     write_csv("narrow.csv", {key: column for key, column in folder.items() if key != "m5"})
-    write_csv("some.csv", folder | {"truth": ["", *folder["truth"][1:]]})
     write_csv("lab.csv", folder | {"id": [f"i{number:04d}" for number in range(300)]})
     code, _, err = command(*INIT, *words)
     assert code == 2

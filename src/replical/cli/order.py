@@ -70,9 +70,11 @@ def order_command(
     )
     if out.exists() and not force:
         raise BadUsage(f"{out} exists: others may have it; use --force, or another name")
-    section, said = _class_of(table, labels, candidates, leave_out or [], values, abstain)
+    section, said, _ = read_models(table, "id", labels, values, candidates, leave_out or [], abstain)
     about = labels_section(said, weights, abstain, price)
     recipe = recipe_of(section, about, _DRAFT)
+    if labels in recipe.columns:
+        raise BadTable(f"{labels!r} is a model, not the labels of {table}: name the column that holds the labels")
     if by is not None and by != "vote":
         return _write(by_columns(by, recipe, descending=descending), None, table, out, as_json=as_json)
     items = flags.pool_of(table, recipe)
@@ -112,23 +114,6 @@ def _check_usage(
         raise BadUsage(need if ask else "a journal is for labels that people give: leave out --journal, or give --ask")
     if descending and by in (None, "vote"):
         raise BadUsage("--descending is about --by FILE:COLUMN: leave it out")
-
-
-def _class_of(
-    table: Path,
-    labels: str | None,
-    candidates: str | None,
-    leave_out: list[str],
-    values: str | None,
-    abstain: str | None,
-) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """The models of the table and their labels, read as init reads them."""
-    if not table.exists():
-        raise BadTable(f"there is no file {table}")
-    section, values_said, found = read_models(table, "id", labels, values, candidates, leave_out, abstain)
-    if labels in found.models:
-        raise BadTable(f"{labels!r} is a model, not the labels of {table}: name the column that holds the labels")
-    return section, values_said
 
 
 def _ask_people(

@@ -224,10 +224,11 @@ def order_by(
     recipe: Recipe, columns: Sequence[tuple[str, Mapping[str, float]]], *, descending: bool, name: str
 ) -> OrderFile:
     """The order by public numbers, the smallest first; the second column parts those with the same first, and so on."""
+    names = [recipe.C.describe(h) for h in range(len(recipe.C))]
     for column, numbers in columns:
-        if missing := next((each for each in _names(recipe) if each not in numbers), None):
+        if missing := next((each for each in names if each not in numbers), None):
             raise BadTable(f"{name} has no {column} for the candidate {missing!r}: add a row for it")
-        if unknown := next((each for each in numbers if each not in set(_names(recipe))), None):
+        if unknown := next((each for each in numbers if each not in names), None):
             raise BadTable(
                 f"{name} has a {column} for {unknown!r}, which is none of the candidates: leave its row out, or write its "
                 "name as the table does"
@@ -235,18 +236,13 @@ def order_by(
         if wrong := next((each for each, number in numbers.items() if not np.isfinite(number)), None):
             raise BadTable(f"{name}: the {column} of {wrong!r} is {numbers[wrong]:g}: every candidate needs a number")
     sign = -1.0 if descending else 1.0
-    keys = {each: tuple(sign * numbers[each] for _, numbers in columns) for each in _names(recipe)}
-    order = sorted(keys, key=keys.__getitem__)
+    keys = {each: tuple(sign * numbers[each] for _, numbers in columns) for each in names}
+    order, said = sorted(keys, key=keys.__getitem__), ",".join(column for column, _ in columns)
     for one, two in pairwise(order):
         if keys[one] == keys[two]:
-            said = ",".join(column for column, _ in columns)
             raise BadTable(
                 f"{name}: {one!r} and {two!r} have the same {said}, and an order is strict: name a column more that parts "
                 f"them, {said},COLUMN"
             )
-    made = f"{name}:{','.join(column for column, _ in columns)}"
+    made = f"{name}:{said}"
     return OrderFile(made=f"{made}, the largest first" if descending else made, order=tuple(order))
-
-
-def _names(recipe: Recipe) -> list[str]:
-    return [recipe.C.describe(h) for h in range(len(recipe.C))]

@@ -12,7 +12,7 @@ a block at a time, so that a million of them take seconds and some dozen megabyt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -216,30 +216,24 @@ def check_made(protocol: Protocol, source: Any) -> LabPool:
             f"{name} is not the public table of the protocol: its fingerprint is {sample.fingerprint[:23]}, the protocol "
             f"says {protocol.public[:23]}; give the table that was published with it"
         )
-    section = protocol.preference
+    section, what = protocol.preference, "order"
     if section.get("from") == "cover":
-        _check_cover(protocol, sample, name)
+        what, how = "cover", " with its string"
+        found = cover_section(sample, protocol.shared, section["radius"])
     elif "made" in section:
-        _check_order(section, sample, name)
-    elif read_public(source, section["public_column"], protocol.recipe).section["order"] != section["order"]:
+        how = " with the answers it lists"
+        try:
+            found = section_again(section, sample, name)
+        except ReplicalError as error:
+            raise BadProtocol(f"the protocol's order is not one of {name}: {error}") from error
+    else:
+        how = " (fewest errors first, ties by name)"
+        found = read_public(source, section["public_column"], protocol.recipe).section
+    if any(found.get(key) != section.get(key) for key in ("members", "order", "asked", "answers")):
         raise BadProtocol(
-            f"the protocol's order is not the one that {name} makes (fewest errors first, ties by name): it was changed, so "
-            "ask whoever published it"
+            f"the protocol's {what} is not the one that {name} makes{how}: it was changed, so ask whoever published it"
         )
     return sample
-
-
-def _check_order(section: Mapping[str, Any], items: LabPool, name: str) -> None:
-    """An order of a table without labels: by what was asked, or by the vote."""
-    try:
-        found = section_again(section, items, name)
-    except ReplicalError as error:
-        raise BadProtocol(f"the protocol's order is not one of {name}: {error}") from error
-    if any(found.get(key) != section.get(key) for key in ("order", "asked", "answers")):
-        raise BadProtocol(
-            f"the protocol's order is not the one that {name} makes with the answers it lists: it was changed, so ask "
-            "whoever published it"
-        )
 
 
 def cover_section(items: LabPool, shared: SharedRandomness, radius: float) -> dict[str, Any]:
@@ -253,15 +247,6 @@ def cover_section(items: LabPool, shared: SharedRandomness, radius: float) -> di
         "public": items.fingerprint,
         "public_items": len(items),
     }
-
-
-def _check_cover(protocol: Protocol, items: LabPool, name: str) -> None:
-    section = protocol.preference
-    if cover_section(items, protocol.shared, section["radius"])["members"] != section["members"]:
-        raise BadProtocol(
-            f"the protocol's cover is not the one that {name} makes with its string: it was changed, so ask whoever "
-            "published it"
-        )
 
 
 # ---- items that are in both tables ----

@@ -285,12 +285,8 @@ def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
 
 def _lacks_labels(y: Any) -> bool:
     """Has some row no label?"""
-    values = np.asarray(y)
-    if values.dtype.kind == "f":
-        return bool(np.isnan(values).any())
-    if values.dtype.kind != "O":
-        return False
-    return any(value is None or (isinstance(value, float) and np.isnan(value)) for value in values.tolist())
+    values = np.asarray(y, dtype=object).ravel().tolist()
+    return any(value is None or (isinstance(value, float) and np.isnan(value)) for value in values)
 
 
 def named_estimators(estimators: Candidates) -> Named:
@@ -353,7 +349,8 @@ def _is_fitted(estimator: Any, X: Any) -> bool:
 def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
     """The pair of rows and labels, if it is one; rows that are among those of `X` are refused."""
     if not isinstance(public, tuple | list) or len(public) != 2:
-        raise ValueError(f"public is a pair of rows and their labels, public=(X_public, y_public), got {_kind(public)}")
+        kind = f"a {type(public).__name__}" + (f" of {len(public)}" if hasattr(public, "__len__") else "")
+        raise ValueError(f"public is a pair of rows and their labels, public=(X_public, y_public), got {kind}")
     rows, labels = public[0], column_or_1d(public[1])
     check_consistent_length(rows, labels)
     try:
@@ -371,10 +368,6 @@ def check_apart(rows: Any, X: Any) -> None:
             f"{among} of {len(rows)} public rows are among the rows to choose on, so nothing would be proven: take them out "
             "of one of the two"
         )
-
-
-def _kind(value: Any) -> str:
-    return f"a {type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else f"a {type(value).__name__}"
 
 
 def shared_rows(rows: ArrayLike, X: ArrayLike) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from os import PathLike, fspath
 from os.path import splitext
 from typing import Any
@@ -32,30 +31,15 @@ from replical.sklearn.base import SKIPPED, RowCodes, log_progress
 class FitProtocol(Protocol):
     """What a fit and its journal agree on: a protocol whose class and plan are at hand."""
 
-    candidates: Recipe
-    made: Plan
-
-    @cached_property
-    def recipe(self) -> Recipe:
-        """Of a table with a row for each item."""
-        return self.candidates
-
-    @cached_property
-    def plan(self) -> Plan:
-        """The numbers of the fit."""
-        return self.made
+    recipe: Recipe
+    plan: Plan
 
 
 @dataclass(frozen=True)
 class FitOrdering(Ordering):
     """What public rows that are asked about and their journal agree on."""
 
-    candidates: Recipe
-
-    @cached_property
-    def recipe(self) -> Recipe:
-        """Of a table with a row for each public row."""
-        return self.candidates
+    recipe: Recipe
 
 
 def ask_and_keep(

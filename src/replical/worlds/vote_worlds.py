@@ -140,7 +140,7 @@ class PossibleTruth:
     base: int  # which start of the weights
     sigma: float  # how far they stray from it
     tau: float  # how sharply votes decide
-    z: Numbers  # in which direction weights stray: one normal variable a voter
+    z: Numbers  # in which direction weights stray: one normal variable a voter; near voters have nearly the same
     lead: float = 0.0  # share of labels that one voter decides alone
     leader: int = 0  # which of the voters that is
     flips: float = 0.0  # share of labels that are pure chance besides
@@ -190,17 +190,12 @@ class Votes:
             base=int(generator.integers(len(self.bases))),
             sigma=float(generator.uniform(*SIGMA)),
             tau=float(np.exp(generator.uniform(low, high))),
-            z=self.draw_direction(generator),
+            z=self._root @ generator.standard_normal(len(self.voters)),
             lead=float(generator.uniform()) if generator.random() < LED else 0.0,
             flips=float(generator.uniform(0, FLIPS)) if generator.random() < NOISY else 0.0,
         )
         leader = int(generator.choice(len(self.voters), p=self.weights(each)))
         return replace(each, leader=leader, lapse=float(generator.uniform(0, LAPSE)))
-
-    def draw_direction(self, generator: np.random.Generator) -> Numbers:
-        """One normal variable a voter; near voters have nearly the same."""
-        z: Numbers = self._root @ generator.standard_normal(len(self.voters))
-        return z
 
     def weights(self, each: PossibleTruth) -> Numbers:
         """The weights of the voters in a possible truth, adding up to 1."""
@@ -217,27 +212,19 @@ class Votes:
         """
         w, tau, lead, leader = self.weights(each), each.tau, each.lead, int(self.voters[each.leader])
         votes = shares(self._rows, w, self.labels)
-        errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
-        while nu is not None and errors.min() > nu and tau < SHARPEST:
+
+        def errors() -> Numbers:
+            return self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
+
+        while nu is not None and errors().min() > nu and tau < SHARPEST:
             tau = min(tau * STEP, SHARPEST)
-            errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
-        if nu is not None and errors.min() > nu:
+        if nu is not None and errors().min() > nu:
             by_votes = self._errors(law(votes, tau))
             leader = int(np.argmin(by_votes))
             lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
-            errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
-        return VoteWorld(
-            voters=self.voters,
-            weights=w,
-            tau=tau,
-            labels=self.labels,
-            lead=lead,
-            leader=leader,
-            best=int(np.argmin(errors)),
-            certain=certain,
-            flips=0.0 if nu is not None else each.flips,
-            lapse=each.lapse,
-        )
+        flips, best = 0.0 if nu is not None else each.flips, int(np.argmin(errors()))
+        known = replace(each, tau=tau, lead=lead, leader=leader, flips=flips)
+        return VoteWorld(votes=self, truth=known, weights=w, best=best, certain=certain)
 
     def _errors(self, probabilities: Numbers) -> Numbers:
         """How often each candidate of the class errs under a law of the items' labels."""
@@ -251,21 +238,18 @@ class Votes:
 class VoteWorld:
     """A world in which weighted votes decide labels."""
 
-    voters: Places
+    votes: Votes
+    truth: PossibleTruth  # its leader is the number of a candidate
     weights: Numbers  # of the voters, adding up to 1
-    tau: float  # how sharply votes decide
-    labels: int  # how many there are
-    lead: float  # share of labels that one candidate decides alone
-    leader: int  # who that is
     best: int  # the candidate with the smallest error
     certain: bool  # is the label always what `best` says? For learners that suppose a candidate without an error
-    flips: float = 0.0  # share of labels that are pure chance besides
-    lapse: float = 0.0  # what a right output loses in the mean by judges
 
     def law(self, rows: CodeTable) -> Numbers:
         """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
-        votes = law(shares(rows[:, self.voters], self.weights, self.labels), self.tau)
-        return (1 - self.flips) * with_leader(votes, rows[:, self.leader], self.lead) + self.flips / self.labels
+        votes, truth = self.votes, self.truth
+        told = law(shares(rows[:, votes.voters], self.weights, votes.labels), truth.tau)
+        told = with_leader(told, rows[:, truth.leader], truth.lead)
+        return (1 - truth.flips) * told + truth.flips / votes.labels
 
     def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels | VoteLosses:
         """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""
@@ -283,7 +267,7 @@ class VoteLabels:
         """Labels for `query`."""
         world = self._world
         if world.certain:
-            return Answers.unanimous(query, self._items[query.items, world.best], world.labels)
+            return Answers.unanimous(query, self._items[query.items, world.best], world.votes.labels)
         law = world.law(np.asarray(self._items[query.items]))
         counts = self._generator.multinomial(query.counts.astype(np.int64), law).astype(np.int64)
         return Answers(items=query.items, counts=counts)
@@ -310,7 +294,7 @@ class VoteLosses:
         if not isinstance(loss, Scores):
             return _compared(loss, outputs, right) if right < len(outputs) else [loss.unit] * len(outputs)
         levels = np.unique([*loss.scale.values()])
-        badness = np.where(np.arange(len(outputs)) == right, self._world.lapse, 1 - self._world.lapse)
+        badness = np.where(np.arange(len(outputs)) == right, self._world.truth.lapse, 1 - self._world.truth.lapse)
         seen = levels[0] + badness * (levels[-1] - levels[0])
         above = np.clip(np.searchsorted(levels, seen), 1, len(levels) - 1)
         low, high = levels[above - 1], levels[above]

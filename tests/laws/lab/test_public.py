@@ -45,31 +45,3 @@ def test_the_order_of_rows_and_columns_does_not_count(drawn, random):
     random.shuffle(columns)
     turned = {name: [table[name][row] for row in rows] for name in columns}
     assert read_public(turned, "label", made).section == read_public(table, "label", made).section
-
-
-@settings(max_examples=40, deadline=None)
-@given(samples(), st.data())
-def test_only_errors_move_a_candidate(drawn, data):
-    """One more wrong prediction never moves a candidate forward, and never changes the order of the others."""
-    made, table = drawn
-    names = made.columns
-    name, row = data.draw(st.sampled_from(names)), data.draw(st.integers(0, len(table["id"]) - 1))
-    worse = table | {name: list(table[name])}
-    worse[name][row] = next(label for label in LABELS if label != table["label"][row])
-    before, after, h = order(made, table), order(made, worse), names.index(name)
-    assert after.index(h) >= before.index(h)
-    assert [each for each in after if each != h] == [each for each in before if each != h]
-
-
-@settings(max_examples=40, deadline=None)
-@given(samples(), st.data())
-def test_who_errs_on_which_items_does_not_count(drawn, data):
-    """Labels and predictions renamed alike, item by item, keep the order."""
-    made, table = drawn
-    turns = data.draw(st.lists(st.permutations(LABELS), min_size=len(table["id"]), max_size=len(table["id"])))
-    renamed = {
-        name: [turn[LABELS.index(value)] for value, turn in zip(column, turns, strict=True)]
-        for name, column in table.items()
-        if name != "id"
-    }
-    assert order(made, {"id": table["id"]} | renamed) == order(made, table)

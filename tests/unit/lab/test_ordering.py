@@ -8,7 +8,7 @@ from replical.errors import BadJournal, BadProtocol, BadTable, ReplicalError
 from replical.lab.journal.journal import Journal
 from replical.lab.ordering import OrderFile, Ordering, active_section, asked_of, order_by, vote_section
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart, check_made
+from replical.lab.public import check_made
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from replical.learners.handicap.order import walk
@@ -71,17 +71,6 @@ def test_an_order_that_was_changed_is_refused(change):
         said["asked"], said["answers"] = [*said["asked"], unasked], [*said["answers"], "no"]
     with pytest.raises(BadProtocol, match="the protocol's order is not "):
         check_made(published(said), PLAIN)
-
-
-def test_no_item_that_was_looked_at_is_in_a_pool_asked_or_not():
-    said = section()
-    protocol = published(said)
-    asked, unasked = said["asked"][0], next(each for each in ITEMS.ids if each not in said["asked"])
-    for item in (asked, unasked):
-        ids = [item, *(f"own {number}" for number in range(119))]
-        with pytest.raises(BadTable, match="1 of 120 items of the pool is in the public table"):
-            check_apart(protocol, PLAIN, read_pool(PLAIN | {"id": ids}, RECIPE))
-    check_apart(protocol, PLAIN, read_pool(PLAIN | {"id": [f"own {number}" for number in range(120)]}, RECIPE))
 
 
 def test_people_are_asked_in_a_session_and_may_skip_take_back_and_leave(tmp_path):

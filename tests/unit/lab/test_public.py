@@ -29,16 +29,6 @@ def published(**changes):
     return Protocol.of(said | {"handicap": {"from": "order"} | read_public(SAMPLE, "label", MODELS).section})
 
 
-def test_a_sample_makes_an_order():
-    sample = read_public(SAMPLE, "label", MODELS)
-    assert (len(sample), sample.errors.tolist(), sample.section["order"]) == (3, [2, 0, 2], [1, 0, 2])
-    assert sample.section["public"] == read_pool(SAMPLE, MODELS).fingerprint
-    assert sample.section["public_items"] == 3
-    protocol = published()
-    assert protocol.public == sample.section["public"]
-    assert protocol.prior.places.argsort().tolist() == [1, 0, 2]
-
-
 @pytest.mark.parametrize("kind", ["thresholds", "intervals", "stumps", "boxes", "halfspaces", "star"])
 def test_every_class_has_errors_on_a_sample(kind):
     """Counted one prediction at a time; hypotheses without names stay in their order where errors are equal."""

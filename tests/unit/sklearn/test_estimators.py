@@ -192,8 +192,6 @@ def test_public_rows_put_the_candidates_in_order(line):
         for number in range(8)
     ]
     assert chosen.n_labels_ < np.mean(labels)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        ReplicableSelector(models, public=(X[public], y[:99]), seed="published").fit(X[ours], y[ours])
 
 
 class Cut(ClassifierMixin, BaseEstimator):

@@ -11,7 +11,6 @@ import pytest
 pytest.importorskip("sklearn")
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
@@ -63,6 +62,7 @@ def test_a_list_a_dict_and_pairs_are_the_same_candidates(table, models):
         ({}, "give the fitted estimators to choose among"),
         ([LogisticRegression], "'type' is the class LogisticRegression, which cannot predict"),
         ({"a": 3}, "the candidate 'a' is a int, which cannot predict"),
+        (LogisticRegression(), "one estimator leaves nothing to choose: give a list of them"),
         ([LogisticRegression(), LinearSVC()], "2 of 2 candidates are not fitted, the first of them 'logisticregression': fit each with"),
         ({"mine": make_pipeline(StandardScaler(), LogisticRegression())}, "1 of 1 candidate is not fitted, the first of them 'mine'"),
     ],
@@ -74,11 +74,6 @@ def test_what_cannot_be_chosen_among_is_one_sentence_before_any_label(estimators
         selector.fit(table[0], oracle=asked.append)
     assert asked == []
     assert str(caught.value).count(". ") == 0
-
-
-def test_models_that_are_not_fitted_are_called_so(table, models):
-    with pytest.raises(NotFittedError, match=r"1 of 4 candidates is not fitted.*model.fit\(X_public, y_public\)"):
-        selected([*models, LogisticRegression()], table)
 
 
 class Rule:
@@ -193,11 +188,6 @@ def test_rows_without_a_label_name_the_oracle(table, models):
             ValueError, match=r"Input y contains NaN\. For rows without a label give no y but oracle=\.\."
         ):
             selected(models, (X, y))
-
-
-def test_one_estimator_is_no_list(table, models):
-    with pytest.raises(ValueError, match="one estimator leaves nothing to choose: give a list of them"):
-        selected(models[0], table)
 
 
 def test_three_classes_name_the_remedy(table):

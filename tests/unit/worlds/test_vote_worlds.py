@@ -8,7 +8,7 @@ import pytest
 from replical import Pool, PredictionTable, Prior, PrivateRandomness
 from replical.pools.query import Query
 from replical.worlds import vote_worlds as votes
-from replical.worlds.vote_worlds import VoteLabels, Votes, guess_of, law, shares
+from replical.worlds.vote_worlds import VoteLabels, Votes, guess_of, shares
 
 
 def rows(rates, m=1500, labels=2, seed=0):
@@ -39,11 +39,6 @@ def test_distances_are_counts_of_differences():
     for g in range(3):
         for h in range(3):
             assert D[g, h] == pytest.approx((table[:, g] != table[:, h]).mean())
-
-
-@pytest.mark.parametrize(("tau", "wanted"), [(1.0, 0.98 * 0.7 + 0.01), (2.0, 0.98 * 0.49 / 0.58 + 0.01)])
-def test_the_law_at_a_share_of_seven_tenths(tau, wanted):
-    assert law(np.array([[0.7, 0.3]]), tau)[0].tolist() == pytest.approx([wanted, 1 - wanted])
 
 
 def test_shares_are_weights_of_those_who_say_so():
@@ -77,10 +72,10 @@ def test_candidates_that_say_the_same_have_the_same_weight():
 def test_a_known_error_of_the_best_sharpens_the_votes():
     model = Votes(rows([0.05, 0.1, 0.2, 0.2, 0.3]), 2)
     each = replace(model.draw(np.random.default_rng(0)), base=0)
-    unknown, known = model.world(each), model.world(each, nu=0.03)
+    unknown, known = model.world(each).truth, model.world(each, nu=0.03).truth
     assert unknown.tau == each.tau < known.tau <= votes.SHARPEST
-    assert model.world(each, nu=0.49).tau == each.tau
-    assert model.world(each, nu=0.0).tau == votes.SHARPEST
+    assert model.world(each, nu=0.49).truth.tau == each.tau
+    assert model.world(each, nu=0.0).truth.tau == votes.SHARPEST
 
 
 def best_error(world, table):
@@ -98,8 +93,8 @@ def test_a_known_error_of_the_best_is_reached(nu):
         each = model.draw(generator)
         world = model.world(each, nu=nu)
         assert best_error(world, table) <= nu + 1e-9
-        assert best_error(replace(world, lead=0.0), table) > 0.01
-        assert 0 <= world.lead <= 1
+        assert best_error(replace(world, truth=replace(world.truth, lead=0.0)), table) > 0.01
+        assert 0 <= world.truth.lead <= 1
 
 
 def test_a_bad_leader_is_forgotten_where_the_error_of_the_best_is_known():
@@ -120,7 +115,7 @@ def test_a_leader_decides_a_share_of_the_labels():
     led, plain = model.world(each), model.world(replace(each, lead=0.0))
     wanted = 0.75 * plain.law(table) + 0.25 * np.eye(2)[table[:, 2]]
     assert led.law(table) == pytest.approx(wanted)
-    assert led.leader == 2
+    assert led.truth.leader == 2
 
 
 def test_half_of_the_worlds_have_a_leader_and_heavy_candidates_lead():
@@ -168,7 +163,7 @@ def test_in_half_of_the_worlds_labels_are_flipped():
     each = replace(drawn[0], flips=0.3)
     flipped, plain = model.world(each), model.world(replace(each, flips=0.0))
     assert flipped.law(table) == pytest.approx(0.7 * plain.law(table) + 0.15)
-    assert model.world(each, nu=0.05).flips == 0  # the error of the best is known
+    assert model.world(each, nu=0.05).truth.flips == 0  # the error of the best is known
 
 
 @pytest.mark.parametrize("table", [np.zeros((60, 1)), np.zeros((60, 3)), np.tile([0, 1, 0], (60, 1)), np.eye(60)])

@@ -39,7 +39,6 @@ from replical.pools.query import Query
 
 MOST = 100  # labels: as many as a public sample usually has
 BEHIND = 3  # errors more than the best with which a candidate is still in play
-_NO_EPSILON = Fraction(1)  # an order promises nothing about errors
 
 
 class Reply(NamedTuple):
@@ -187,7 +186,8 @@ class PublicOrder:
             Number(name="max_labels", value=MOST, source="labels, where items last"),
             Number(name="behind", value=BEHIND, source="errors more than the best with which one is in play"),
         )
-        made = Plan(learner="order", name="tight", n=n, epsilon=_NO_EPSILON, numbers=numbers, max_labels=MOST)
+        # an order promises nothing about errors
+        made = Plan(learner="order", name="tight", n=n, epsilon=Fraction(1), numbers=numbers, max_labels=MOST)
         return cls(walk=walk, losses=losses, plan=made)
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
