@@ -8,18 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical import Boosted, Pool, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+from replical import Pool, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.errors import EmptyVersionSpace, PoolExhausted
-from replical.learners.paper.boosting import FREQUENT, Boosting
 from replical.learners.planning import learner_for
 from support import reference
-from support.mutants import Scattered, Tosses
 from support.runs import Overheard
 
 C = Thresholds(9)  # eight cells
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}
 ERM = {"nu": 0.0, "k_final": 5}
-CERTAIN, FAIR = ((1, 8),), ((1, 4),)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
@@ -92,32 +89,6 @@ def test_heavy_hitters_against_brute_force(name, number, seed):
     asked = np.concatenate(labels.asked).tolist()
     tried = told[: result.boosting.strings]
     assert sorted(asked) == sorted(set().union(*(items for row in tried for _, items in row)))  # each paid once
-
-
-# --- the books --------------------------------------------------------------------------------------------------------
-
-
-def boosted(kinds=None, **options):
-    """Boosting of a base learner whose strings are of the given kinds; of one that scatters if none is given."""
-    made = plan("boosted-replicable-erm", C, **TASK, **ERM, **options)
-    return Boosted(Scattered(made.base) if kinds is None else Tosses(made.base, kinds), made)
-
-
-def run(learner, seed="x", size=None, target=4):
-    world, private = Population(C, target=target), PrivateRandomness.simulated(seed)
-    pool = world.pool(learner.plan.runs if size is None else size, private)
-    return learn(learner, pool, world.labels(pool, private), SharedRandomness(seed))
-
-
-@given(st.text(max_size=5))
-def test_the_first_string_that_wins_ends_it(seed):
-    result = run(boosted(CERTAIN, strings=3, runs=20), seed)
-    mode = SharedRandomness(seed).derived("string", 0).integer("mode", high=9)
-    assert result.hypothesis == result.unrounded == mode
-    assert result.boosting == Boosting(runs=20, strings=1, frequency=Fraction(1))
-    assert result.V.indices.tolist() == [mode]
-    assert [c.held for c in result.conditions if c.name == FREQUENT] == [True]
-    assert result.stopped
 
 
 @given(st.text(max_size=5))

@@ -31,7 +31,6 @@ from replical.learners.planning import learner_for
 from replical.pools.query import Answers, Query
 from support.boosting import LINE, lab, setting
 from support.mutants import Scattered, Tosses, scaled
-from support.runs import Overheard
 
 C = Thresholds(9)  # eight cells
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}
@@ -87,6 +86,8 @@ def test_strings_are_tried_in_order():
         result = run(learner, f"s{number}")
         assert result.hypothesis == strings[certain].integer("mode", high=9)
         assert result.boosting == Boosting(runs=400 * (certain + 1), strings=certain + 1, frequency=Fraction(1))
+        assert result.V.indices.tolist() == [result.hypothesis]
+        assert result.stopped
         tried[certain + 1] += 1
     assert len(tried) > 2
 
@@ -151,46 +152,6 @@ def test_ties_are_broken_by_index_and_never_win():
 
 
 # --- finite pools -----------------------------------------------------------------------------------------------------
-
-
-FINITE = {
-    "boosted-replicable-erm": {"nu": 0.0, "k_final": 20},
-    "boosted-replical": {"theta": 1.0, "k_loop": 5, "k_final": 10, "name": "paper"},
-    "boosted-replica2": {"theta": 1.0, "nu": 0.02, "k_loop": 10, "k_final": 20, "name": "paper"},
-}
-
-
-@pytest.mark.parametrize("name", FINITE)
-def test_runs_have_items_of_their_own(name):
-    """No item is asked twice, a run stays in its part of the pool, and on that it is the base learner's run."""
-    D, K, T, size, noise = Thresholds(30), 2, 10, 12_000, 0.02 if name == "boosted-replica2" else 0.0
-    generator = np.random.default_rng(3)
-    x = generator.integers(29, size=size)
-    truth = (x >= 12) ^ (generator.random(size) < noise)
-    made = plan(name, D, **TASK, **FINITE[name], pool="finite", strings=K, runs=T)
-    labels = Overheard(D, truth.astype(int))
-    private, shared = PrivateRandomness.simulated("parts"), SharedRandomness("parts")
-    pool, learner = Pool(D, x, private), learner_for(made)
-    result = learn(learner, pool, labels, shared)
-    asked = np.concatenate(labels.asked)
-    assert len(np.unique(asked)) == len(asked) == result.labels
-    order, width = private.permutation(size), size // T
-    part_of = np.empty(size, dtype=int)
-    part_of[order] = np.arange(size) // width
-    parts = [set(part_of[items].tolist()) for items in labels.asked]
-    assert all(len(part) == 1 for part in parts)
-    assert set.union(*parts) == set(range(T))
-    found = []
-    for run_number in range(T):
-        part = Pool.in_order(D, pool.items, pool.ids, order[run_number * width :][:width], pool.predictions)
-        found.append(
-            learn(learner.base, part, KnownLabels(D, truth.astype(int)), shared.derived("string", 0)).hypothesis
-        )
-    Q1, Q2 = made.sizes.candidates, made.sizes.counted
-    wins = {h: found[Q1:].count(h) for h in found[:Q1]}
-    assert result.unrounded == min(wins, key=lambda h: (-wins[h], h))
-    if result.boosting.strings == 1:
-        assert result.boosting.frequency == Fraction(max(wins.values()), Q2)
 
 
 def test_a_pool_with_fewer_items_than_runs_says_so():

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from replical import Population, PrivateRandomness, SharedRandomness, Thresholds
-from replical.errors import PoolExhausted, ValueOutOfRange
+from replical import Population, PrivateRandomness, Thresholds
+from replical.errors import ValueOutOfRange
 from support.worlds import random_table
 
 LAB = PrivateRandomness.simulated("lab")
@@ -79,24 +79,3 @@ def test_exact_draws_have_multinomial_variance(k, draws):
     assert (abs(kept.mean(axis=0)) < 6 / draws**0.5).all()
     assert (abs(kept.var(axis=0) - 1) < 6 * (2 / draws) ** 0.5).all()
     assert abs(kept).max() < 7
-
-
-def test_a_final_draw_that_could_remove_nobody_is_not_made():
-    """Δ̂(V) = 0 on the pool, though cells nobody drew are disputed: RepliCAL ends instead of running out of items."""
-    from replical import RepliCAL, learn, plan
-
-    C = Thresholds(30)
-    made = plan(
-        "replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, name="paper", pool="finite", k_loop=3, k_final=1
-    )
-    ended = 0
-    for i in range(200):
-        lab = PrivateRandomness.simulated("empty final", i)
-        world = Population(C, target=i % 30)
-        pool = world.pool(60, lab)
-        try:
-            result = learn(RepliCAL(made), pool, world.labels(pool, lab), SharedRandomness(f"s {i}"))
-        except PoolExhausted:
-            continue
-        ended += result.V.mass == 0 and len(result.V.disputed) > 0
-    assert ended
