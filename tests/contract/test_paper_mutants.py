@@ -28,7 +28,7 @@ MUTANTS = {
     "rem.star": ("classes/star.py", "[:, None] - 1 == items", "[:, None] == items"),
     "com.rstat": (SUBROUTINES, "offset + (cell + Fraction(1, 2)) * self.alpha", "mean + 0 * offset"),
     # CAL, A², the passive learner
-    "alg1.1": (CAL, "2 * task.theta * ln(task.n * N / task.delta)", "2 * task.theta * ln(task.n / task.delta)"),
+    "alg1.1": (CAL, "2 * task.theta * ln(task.n * task.rounds /", "2 * task.theta * ln(task.n /"),
     "alg1.3": (CAL, "while V.mass > plan.stop_mass", "while 2 * V.mass > plan.stop_mass"),
     "alg1.6": (CAL, "V.errors(S) == 0", "V.errors(S) <= 1"),
     "alg1.7": (CAL, "most is not None and rounds >= most", "most is not None and rounds > most"),

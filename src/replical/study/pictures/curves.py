@@ -86,7 +86,8 @@ def _draw_panel(axes: Axes, panel: list[Growth], axis: str) -> None:
     labels = [point.labels for growth in panel for point in growth.points]
     axes.set(xscale="log", yscale="log", xlabel=_NAMES[axis], ylabel="labels per lab")
     axes.set_title(_shared_settings(panel), loc="left")
-    axes.set_ylim(min(labels) / 2, max(labels) * 2)
+    room = max(2.0, (max(labels) / min(labels)) ** 0.06)  # for whole markers, however many powers of ten there are
+    axes.set_ylim(min(labels) / room, max(labels) * room)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=7.5)
     _set_ticks(axes, sorted({point.x for growth in panel for point in growth.points}))
     if axis in ("epsilon", "rho"):
