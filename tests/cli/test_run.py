@@ -702,7 +702,10 @@ def test_hardly_any_items(lab, public):
     assert "none.csv holds no items: write one row an item" in public("--pool", "none.csv")
     (lab.folder / "one.csv").write_text(f"{header}\n{first}\n")
     lab("run", "p.toml", "--pool", "one.csv", "--labels", "small.csv:truth", "--journal", "one.db", "--out", "one.json")
-    assert "Not certified: the pool was used up before one alone was left: it is one of 6." in lab.out
+    assert (
+        "Not certified: the pool was used up before one alone was left: it is one of 6 (m0, m1, m2 and 3 more)."
+        in lab.out
+    )
 
 
 def test_another_column_may_hold_the_ids(lab):

@@ -179,7 +179,9 @@ class HandicapFamily(Family):
         assert isinstance(proof, proofs.HandicapProof), "that of such a run"
         proven = _tolerance_words(result, protocol)
         if not proof.certified:
-            return f"Not certified: {proof.verdict.why}.{proven} {' '.join(_advice(result, protocol))}"
+            why, several = proof.verdict.why, f"it is one of {proof.survivors:,}"
+            who = f" ({_survivors(result, protocol)})" if why.endswith(several) else ""
+            return f"Not certified: {why}{who}.{proven} {' '.join(_advice(result, protocol))}"
         whose = protocol.recipe.member
         noiseless = f", if some {whose} makes no error" if plan.infers else ""
         return (
@@ -192,9 +194,8 @@ class HandicapFamily(Family):
         """Who is left, and how many items were looked at."""
         proof, left = result.proof, result.survivors.indices
         assert isinstance(proof, proofs.HandicapProof), "that of such a run"
-        names = listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
         yield (
-            f"{count(len(left), 'survivor')}: {names}. One of them has the smallest error plus "
+            f"{count(len(left), 'survivor')}: {_survivors(result, protocol)}. One of them has the smallest error plus "
             f"public handicap{protocol.plan.among}, except with probability {at_most(proof.beta)}."
         )
         yield (
@@ -229,6 +230,12 @@ def _order_words(plan: HandicapPlan, recipe: Recipe) -> str:
     """The first names of a public order."""
     assert plan.prior.places is not None, "a strict order has places"
     return listing([recipe.describe(h) for h in np.argsort(plan.prior.places)[:_NAMED].tolist()], plan.n)
+
+
+def _survivors(result: Result, protocol: Published) -> str:
+    """Who is left, the first of them by name."""
+    left = result.survivors.indices
+    return listing([protocol.recipe.describe(h) for h in left[:_FEW].tolist()], len(left))
 
 
 def _tolerance_words(result: Result, protocol: Published) -> str:
