@@ -32,7 +32,7 @@ POOLS = (10**5, 10**6, 10**7)  # items, for the growth of handicap on thresholds
 
 @dataclass(frozen=True)
 class Figure:
-    """A number that is promised: `goal` is the smallest, or with `most` the largest, that keeps it; None: only told."""
+    """A number that is promised: `goal` is the smallest, or with `most` the largest, that keeps it; None: no promise."""
 
     what: str
     value: float
@@ -58,9 +58,9 @@ def written(value: float, unit: str) -> str:
     return f"{value:.3g}{'×' if unit == '×' else f' {unit}' if unit else ''}"
 
 
-def of_kernels(told: dict[str, Any]) -> Iterator[Figure]:
-    kernel = {each["kernel"]: each for each in told["kernels"]}
-    full, read = kernel["disagreement, all of it agreed"], told["limits"]["read_1"]
+def of_kernels(found: dict[str, Any]) -> Iterator[Figure]:
+    kernel = {each["kernel"]: each for each in found["kernels"]}
+    full, read = kernel["disagreement, all of it agreed"], found["limits"]["read_1"]
     size = "10⁴ hypotheses × 10⁵ items"
     yield Figure("reading memory, one thread", read / 1e9, "GB/s")
     yield Figure(f"disagreement, {size}, share of reading, numba", full["bytes"] / full["numba"] / read, "%", goal=0.75)
@@ -73,9 +73,9 @@ def of_kernels(told: dict[str, Any]) -> Iterator[Figure]:
     )
     yield Figure("the same, NumPy alone", errors["plain"] / errors["numpy"], "×")
     yield Figure(
-        "largest memory of a run on 10⁵ × 10⁵", max(run["peak_mb"] for run in told["runs"]) / 1e3, "GB", 3, True
+        "largest memory of a run on 10⁵ × 10⁵", max(run["peak_mb"] for run in found["runs"]) / 1e3, "GB", 3, True
     )
-    for run in told["runs"]:
+    for run in found["runs"]:
         goal = 3 if run["learner"] == "handicap" else 2
         yield Figure(f"one label at 10⁵ × 10⁵, {run['learner']}, median", run["median_ms"], "ms", goal=goal, most=True)
         yield Figure(
@@ -83,15 +83,15 @@ def of_kernels(told: dict[str, Any]) -> Iterator[Figure]:
         )
 
 
-def of_pairs(told: dict[str, Any]) -> Iterator[Figure]:
+def of_pairs(found: dict[str, Any]) -> Iterator[Figure]:
     def row(operation: str, back_end: str, threads: int) -> dict[str, Any]:
-        found: dict[str, Any] = next(
+        this: dict[str, Any] = next(
             each
-            for each in told["rows"]
+            for each in found["rows"]
             if (each["operation"].split(",")[0].split()[0], each["back end"], each["threads"])
             == (operation, back_end, threads)
         )
-        return found
+        return this
 
     one, two = row("all", "numba", 1), row("all", "numba", 2)
     yield Figure(
@@ -108,8 +108,8 @@ def of_pairs(told: dict[str, Any]) -> Iterator[Figure]:
     yield Figure("the same, NumPy alone", row("packing", "numpy", 1)["times faster"], "×")
 
 
-def of_tables(told: dict[str, Any]) -> Iterator[Figure]:
-    row = {(each["file"], each["way"]): each for each in told["rows"]}
+def of_tables(found: dict[str, Any]) -> Iterator[Figure]:
+    row = {(each["file"], each["way"]): each for each in found["rows"]}
     packed, bare, run = (row[".parquet", way] for way in ("packed", "bare", "run"))
     yield Figure("Parquet, 10⁶ items × 1,000 candidates, to a ready pool", packed["seconds"], "s", goal=12, most=True)
     yield Figure("the same, memory", packed["peak_bytes"] / 1e9, "GB", goal=1, most=True)
@@ -118,34 +118,36 @@ def of_tables(told: dict[str, Any]) -> Iterator[Figure]:
     yield Figure("the same, memory", run["peak_bytes"] / 1e9, "GB")
 
 
-def of_structured(told: dict[str, Any]) -> Iterator[Figure]:
-    for each in told["everyday"]:
+def of_structured(found: dict[str, Any]) -> Iterator[Figure]:
+    for each in found["everyday"]:
         what = f"{each['class']} on {each['items']} items, {each['learner']}, {each['labels']} labels"
         stumps = each["class"].startswith("stumps") and each["noise"] == "0"
         yield Figure(what, each["prepare"] + each["run"], "s", goal=10 if stumps else None, most=True)
         yield Figure("the same, memory", each["MB"] / 1e3, "GB", goal=2 if stumps else None, most=True)
-    for name, growth in told["growth"].items():
+    for name, growth in found["growth"].items():
         yield Figure(f"handicap, time grows with {name} to the power", growth["exponent"], "")
 
 
-def of_startup(told: dict[str, Any]) -> Iterator[Figure]:
-    row = {each["name"]: each for each in told["rows"]}
-    yield Figure("import replical, over import numpy", row["import replical"]["over_numpy"], "s", goal=0.08, most=True)
-    yield Figure("from replical import *, over import numpy", row["from replical import *"]["over_numpy"], "s")
+def of_startup(found: dict[str, Any]) -> Iterator[Figure]:
+    row = {each["name"]: each for each in found["rows"]}
+    yield Figure("import numpy", row["import numpy"]["seconds"], "s")
+    yield Figure("import replical, which leaves numpy for later", row["import replical"]["seconds"], "s", 0.08, True)
+    yield Figure("from replical import *, numpy and all", row["from replical import *"]["seconds"], "s")
     yield Figure("replical --version", row["replical --version"]["seconds"], "s", goal=0.15, most=True)
     for name in ("replical --help", "replical plan", "replical verify", "replical run"):
         yield Figure(name, row[name]["seconds"], "s")
 
 
-def of_peers(told: dict[str, Any]) -> Iterator[Figure]:
-    for each in told["peers"]:
-        yield Figure(f"{each['who']}, one label, median of {each['labels']}", each["median_ms"], "ms")
+def of_peers(found: dict[str, Any]) -> Iterator[Figure]:
+    for size in found["sizes"]:
+        for each in size["peers"]:
+            yield Figure(f"{size['models']:,} models, {size['items']:,} items, {each['who']}", each["median_ms"], "ms")
 
 
-def of_pools(told: list[dict[str, Any]]) -> Iterator[Figure]:
-    for each in told:
+def of_pools(found: list[dict[str, Any]]) -> Iterator[Figure]:
+    for each in found:
         yield Figure(f"handicap, 20,000 thresholds, {each['pool']:,} items, a pair", each["pair_seconds"], "s")
-    for one, two in pairwise(told):
+    for one, two in pairwise(found):
         power = log(two["pair_seconds"] / one["pair_seconds"]) / log(two["pool"] / one["pool"])
         yield Figure(f"from {one['pool']:,} to {two['pool']:,} items it grows to the power", power, "")
 
@@ -153,7 +155,7 @@ def of_pools(told: list[dict[str, Any]]) -> Iterator[Figure]:
 def script(name: str, *words: str) -> Any:
     """What a benchmark writes with ``--json``."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "told.json"
+        file = Path(folder) / "figures.json"
         subprocess.run([sys.executable, str(HERE / f"{name}.py"), *words, "--json", str(file)], check=True)
         return json.loads(file.read_text())
 
@@ -171,7 +173,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Iterator[Figure]]
     "tables": ("Reading tables", lambda: script("tables", "--skip-integers"), of_tables),
     "structured": ("Classes without a matrix, one lab", lambda: script("structured"), of_structured),
     "pools": ("Growth with the pool", pools, of_pools),
-    "peers": ("One label beside other libraries, 10⁵ items, 240 models", lambda: script("peer_times"), of_peers),
+    "peers": ("One label, the median of 40, beside other libraries", lambda: script("peer_times"), of_peers),
 }
 
 
@@ -239,9 +241,9 @@ def main() -> None:
     print(f"\n{len(missed)} goals missed" + (": " + "; ".join(missed) if missed else ""))
     if given.record:
         HISTORY.mkdir(exist_ok=True)
-        told = {"schema": "replical.benchmark/1", "date": date.today().isoformat(), "machine": machine()}
-        told["figures"] = {part: [each.__dict__ for each in here] for part, here in found.items()}
-        (HISTORY / f"{len(list(HISTORY.glob('*.json'))) + 1:04}.json").write_text(json.dumps(told, indent=1) + "\n")
+        record = {"schema": "replical.benchmark/1", "date": date.today().isoformat(), "machine": machine()}
+        record["figures"] = {part: [each.__dict__ for each in here] for part, here in found.items()}
+        (HISTORY / f"{len(list(HISTORY.glob('*.json'))) + 1:04}.json").write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

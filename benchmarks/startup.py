@@ -82,7 +82,6 @@ def measure(repeats: int) -> list[dict[str, Any]]:
             "seconds": each,
             "of_python": each / found[NOTHING],
             "of_numpy": each / found[NUMPY],
-            "over_numpy": each - found[NUMPY],
         }
         for name, each in found.items()
     ]
