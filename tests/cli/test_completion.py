@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from replical.cli import commands as completion
 from replical.cli import main
@@ -71,21 +69,6 @@ def test_the_options_of_every_command_are_offered(complete):
         off = {name for option in parser.params for name in option.secondary_opts}
         found = {*filter(None, complete(*filter(None, path), "--"))}
         assert known <= found <= known | off | {"--help"}, path
-
-
-@given(data=st.data())
-def test_a_beginning_leads_to_all_that_begin_so(data):
-    """By the completer itself, without a shell."""
-    _, parser = data.draw(st.sampled_from([*parsers()]))
-    offered = _offered(parser, "--")
-    name = data.draw(st.sampled_from(offered))
-    begun = name[: data.draw(st.integers(2, len(name)))]
-    assert _offered(parser, begun) == [each for each in offered if each.startswith(begun)]
-
-
-def _offered(parser, begun):
-    context = parser.make_context("replical", [], resilient_parsing=True)
-    return [item.value for item in parser.shell_complete(context, begun)]
 
 
 @pytest.mark.parametrize("words", [("run", "pro"), ("run", "p.toml", "--pool", "a"), ("verify", "a.json", "")])

@@ -15,6 +15,7 @@ import pytest
 
 from replical.cli import main
 from replical.cli.commands import GROUPS
+from replical.cli.demo import COMMANDS
 from replical.errors import BadLabel
 from replical.lab.certificate.file import read, text_of
 from replical.lab.protocol import Protocol
@@ -314,7 +315,9 @@ def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
     for package in ("pyarrow", "sqlalchemy"):
         pytest.importorskip(package)
     monkeypatch.chdir(tmp_path)
-    assert command("demo", "--files", "two-labs")[0] == 0
+    code, out, _ = command("demo", "--files", "two-labs")
+    assert (code, re.findall("^  (replical .*)$", out, re.MULTILINE)) == (0, list(COMMANDS))
+    assert "two-labs exists" in command("demo", "--files", "two-labs")[2]
     monkeypatch.chdir(tmp_path / "two-labs")
     done = [(name_of(words), *command(*words)) for words, _ in shown(README)]
     assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify", "paper theorem"]

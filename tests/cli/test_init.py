@@ -1,4 +1,4 @@
-"""``replical init`` with a table, and ``replical demo --files``: from a table to a proof."""
+"""``replical init`` with a table."""
 
 import json
 import re
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from replical.cli import demo
 from replical.lab.protocol import Protocol
 from support.lab import world
 
@@ -178,23 +177,3 @@ def test_public_items_in_the_pool_under_other_ids_are_refused(table, command):
     assert command(*run, "--truths", "0")[0] == 0
     code, _, err = command(*[word.replace("other.", "mine.") for word in run])
     assert (code, same in err) == (2, True), err
-
-
-# ---- demo --files ----
-def test_the_five_commands_of_the_demo_end_in_one_proven_answer(tmp_path, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demo, "ITEMS", 2000)
-    code, out, err = command("demo", "--files", "two-labs")
-    assert code == 0, err
-    lines = [line.strip() for line in out.splitlines()]
-    assert [line for line in lines if line.startswith("replical ")] == list(demo.COMMANDS)
-    assert len(demo.COMMANDS) == 5
-    assert (tmp_path / "two-labs" / ".gitignore").read_text() == "*\n"
-    code, _, err = command("demo", "--files", "two-labs")
-    assert (code, "two-labs exists" in err) == (2, True)
-    monkeypatch.chdir("two-labs")
-    for line in demo.COMMANDS:
-        words = shlex.split(line)[1:]
-        code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
-        assert code == 0, (line, out, err)
-    assert Protocol.read(Path("protocol.toml")).record.id == "handicap"
