@@ -70,7 +70,7 @@ class Boxes(Listed):
         return self.words(h, [f"x{d}" for d in range(self.dimensions)], [(0.0, 1.0)] * self.dimensions)
 
     def words(self, h: int, names: Sequence[str], ranges: Sequence[tuple[float, float]]) -> str:
-        """The same, where features have these `names`, and [0, 1] stands for these `ranges`."""
+        """Hypothesis `h` in words, where features have these `names`, and [0, 1] stands for these `ranges`."""
         sides = zip(names, self.ends(h), ranges, strict=True)
         inside = " and ".join(
             f"{low + (high - low) * first:g} <= {name} < {low + (high - low) * last:g}"

@@ -203,7 +203,13 @@ class Journal:
 
     @property
     def growth(self) -> list[Growth]:
-        """What was written each time the pool grew. Whoever replays the run goes along the chain, and so checks it."""
+        """What was written each time the pool grew. Whoever replays the run goes along the chain, and so checks it.
+
+        Raises
+        ------
+        BadJournal
+            If an event is damaged.
+        """
         query = (
             self._sql.select(self._events.c.detail).where(self._events.c.kind == "part").order_by(self._events.c.seq)
         )
