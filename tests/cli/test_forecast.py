@@ -235,10 +235,11 @@ def test_a_run_says_what_is_proven_of_the_first_of_an_order(names, words, folder
     content = (folder / "p.toml").read_text()
     (folder / "p.toml").write_text(content + f"[handicap]\nfrom = 'order'\norder = {json.dumps(names)}\n")
     write(folder / "pool.csv", items=4000)
-    assert main([*RUN, "--labels", "pool.csv:truth", "--truths", "0"]) == 0
+    assert main([*RUN, "--labels", "pool.csv:truth", "--truths", "0", "-v"]) == 0
     said = capsys.readouterr().out
     assert words in said, said
     assert ("decide by the plain rule" in said) == (words == "is clearly behind")
+    assert names != NAMES or "\n1 survivor: m0. It has the smallest error" in said
 
 
 def test_who_is_clearly_behind_is_not_to_be_first_again(folder, capsys):

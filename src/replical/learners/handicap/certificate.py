@@ -194,9 +194,10 @@ class HandicapFamily(Family):
         """Who is left, and how many items were looked at."""
         proof, left = result.proof, result.survivors.indices
         assert isinstance(proof, proofs.HandicapProof), "that of such a run"
+        which = "It" if len(left) == 1 else "One of them"
         yield (
-            f"{count(len(left), 'survivor')}: {_survivors(result, protocol)}. One of them has the smallest error plus "
-            f"public handicap{protocol.plan.among}, except with probability {at_most(proof.beta)}."
+            f"{count(len(left), 'survivor')}: {_survivors(result, protocol)}. {which} has the smallest error plus public "
+            f"handicap{protocol.plan.among}, except with probability {at_most(proof.beta)}."
         )
         yield (
             f"{count(proof.scanned, 'item')} {plural(proof.scanned, 'was', 'were')} looked at, labels were asked for "
@@ -205,6 +206,12 @@ class HandicapFamily(Family):
         if not proof.certified:
             doubt = "nothing is" if proof.doubt >= 1 else f"only level {at_most(proof.doubt)} is"
             yield f"The level asked for is {proof.beta:.3g}, and {doubt} proven."
+
+    def left_words(self, survivors: int, recipe: Recipe) -> str:
+        """Where one is left, what more labels are for."""
+        return (
+            super().left_words(survivors, recipe) if survivors > 1 else "; one is left, and its tolerance gets sharper"
+        )
 
     def remarks(self, protocol: Published) -> Iterator[str]:
         """Who is no candidate."""
