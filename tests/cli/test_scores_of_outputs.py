@@ -92,12 +92,9 @@ def test_a_function_scores_each_different_output_once_and_comes_to_the_same(comm
         return judged(item, output)
 
     protocol = Protocol.read(Path("p.toml"))
-    with Journal("1.db", write=False) as journal:
-        secret = journal.created["private"]
     done = run(protocol, "1.csv", score, "f.db")
     assert len(asked) == len(set(asked)) == done.certificate["body"]["labels"]["judgements"]
     assert done.certificate["body"]["hypothesis"] == read(Path("1.json"))["body"]["hypothesis"]
-    assert secret
     said_by_short = dict(zip(said(1)["id"], said(1)["short"], strict=True))
     firsts = [said_by_short[item] == output for item, output in dict(reversed(asked)).items()]
     assert 0.2 < np.mean(firsts) < 0.8  # in no order of candidates
@@ -378,8 +375,6 @@ def test_a_batch_has_a_row_for_each_output_and_comes_to_what_a_column_does(comma
             filled(batch, score_of)
         number = len(list(Path("f.batches").glob("*.csv")))
     assert code == 0, said
-    secret = Journal("f.db", write=False).created["private"]
-    assert secret
     done = read(Path("f.json"))["body"]
     assert command("verify", "f.json", "--pool", "1.csv", "--journal", "f.db")[0] == 0
     assert done["hypothesis"]["description"] == "short"

@@ -22,7 +22,7 @@ from replical import (
 )
 from replical.learners.handicap.bets import Bets
 from replical.pools.groups import SINGLE
-from support.sequential import Promise
+from support.sequential import Promise, dropped
 
 V, BETA, BEST = 0.05, 0.05, 0.1
 RUNS = 200
@@ -89,25 +89,13 @@ def labs(world, seed, *, handicaps=True, ignore=False, weights=None):
         yield learn(learner_for(made), pool, labels, SharedRandomness(f"{seed} {0 if handicaps else number}"))
 
 
-def hear(results, promise, missed):
-    """Hear labs until it is known how often something is missed."""
-    for result in results:
-        if not promise.open:
-            return
-        promise.hear(missed(result))
-
-
-def drops(result):
-    return 0 not in result.survivors.indices
-
-
 @pytest.mark.claim("groups")
 @pytest.mark.parametrize(
     "world", [pytest.param(each, marks=() if each in FAST else pytest.mark.slow) for each in WORLDS]
 )
 def test_the_ideal_answer_stays(world, alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    hear(labs(WORLDS[world], request.node.name), promise, drops)
+    dropped(labs(WORLDS[world], request.node.name), 0, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert not promise.broken
 
@@ -121,7 +109,7 @@ def test_the_ideal_answer_stays(world, alarm, request, record_property):
 )
 def test_whoever_ignores_groups_or_their_sizes_is_noticed(world, mutant, alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    hear(labs(WORLDS[world], request.node.name, **mutant), promise, drops)
+    dropped(labs(WORLDS[world], request.node.name, **mutant), 0, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken
 
@@ -145,7 +133,7 @@ def item_by_item(self, m, block):
 def test_a_factor_for_every_item_is_noticed(world, alarm, monkeypatch, request, record_property):
     monkeypatch.setattr(Bets, "settle", item_by_item)
     promise = Promise(BETA, 2 * RUNS, alarm)
-    hear(labs(WORLDS[world], request.node.name), promise, drops)
+    dropped(labs(WORLDS[world], request.node.name), 0, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken
 
@@ -162,7 +150,10 @@ def told(what, level, ignore, alarm, request, record_property):
         return bound is not None and 0.043 * (first == 0) > bound
 
     promise = Promise(level, RUNS, alarm)
-    hear(labs(SHARP, request.node.name, handicaps=False, ignore=ignore), promise, missed)
+    for result in labs(SHARP, request.node.name, handicaps=False, ignore=ignore):
+        if not promise.open:
+            break
+        promise.hear(missed(result))
     record_property("power", promise.told(f"labs have too small an {what}"))
     return promise
 

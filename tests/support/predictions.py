@@ -5,7 +5,20 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from replical import Gold, KnownGold, KnownLabels, Losses, OutputTable, PredictionTable
+from replical import (
+    Gold,
+    KnownGold,
+    KnownLabels,
+    Losses,
+    OutputTable,
+    PredictionTable,
+    Prior,
+    SharedRandomness,
+    learn,
+    learner_for,
+)
+from replical.learners.handicap.handicaps import UNIT
+from support import reference
 
 
 @st.composite
@@ -42,3 +55,24 @@ def losing_by(losing, labels, codes, truth):
         return (said != label) * (Fraction(1 + int(label), top) if weighed else 1)
 
     return C, losses, np.array(labels)[codes].T, lambda _: KnownLabels(C, np.array(labels)[truth]), cost
+
+
+def preferring(C, ordered):
+    """Nobody is preferred, or a public order has the last one first."""
+    return Prior.order(C, list(range(len(C)))[::-1]) if ordered else Prior()
+
+
+def run_beside_twin(made, pool, known, codes, truth, seed, twin=reference.handicap, until=None, **options):
+    """The result of a run that ends as its `twin` does, and what the twin says besides."""
+    made, shared = made if until is None else made.spending(until), SharedRandomness(f"twin {seed}")
+    result = learn(learner_for(made), pool, known, shared)
+    _, units, places = made.terms(shared)
+    if twin is not reference.handicap_on_a_table:  # where items are asked one by one, and nobody is measured
+        options |= {"batch": made.batch, "first": made.favourite}
+    S, m, asked, scanned, *more = twin(
+        codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
+        **options | ({} if until is None else {"until": until}),
+    )  # fmt: skip
+    assert result.survivors.indices.tolist() == S
+    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
+    return result, *more

@@ -385,7 +385,7 @@ def handicap(
 
 
 def handicap_by_groups(
-    codes, order, truth, groups, c, places, beta, *, largest, by_items, batch, most=None, first=None, skipped=(),
+    codes, order, truth, c, places, beta, *, groups, largest, by_items, batch, most=None, first=None, skipped=(),
     cost=lambda said, label: int(said != label),
 ):  # fmt: skip
     """Handicap where items come in `groups`, in fractions: who is left, the favourite, labels, items, tolerance.

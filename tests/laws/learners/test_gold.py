@@ -15,7 +15,6 @@ from replical import (
     KnownGold,
     OutputTable,
     Pool,
-    Prior,
     PrivateRandomness,
     Scores,
     SharedRandomness,
@@ -25,8 +24,8 @@ from replical import (
     plan,
 )
 from replical.classes.comparisons import edits
-from replical.learners.handicap.handicaps import UNIT
 from support import reference
+from support.predictions import preferring, run_beside_twin
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, min_value=-50, max_value=50, places=2)
 TEXTS = st.text("ab é", max_size=8)
@@ -74,17 +73,9 @@ def setting(world, **options):
 @settings(max_examples=30)
 def test_with_a_gold_loss_it_is_its_twin(world, epsilon, batch, ordered, until):
     C, pool, gold, cost = setting(world)
-    prior = Prior.order(C, list(range(len(C)))[::-1]) if ordered else Prior()
+    prior = preferring(C, ordered)
     made = plan("handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", prior=prior)
-    made, shared = made if until is None else made.spending(until), SharedRandomness(f"twin {world[-1]}")
-    result = learn(learner_for(made), pool, gold, shared)
-    _, units, places = made.terms(shared)
-    S, m, asked, scanned, *_ = reference.handicap(
-        world[0], pool.order.tolist(), world[1], [Fraction(int(c), UNIT) for c in units], places.tolist(),
-        Fraction(1, 10), batch=batch, first=made.favourite, cost=cost, until=until,
-    )  # fmt: skip
-    assert result.survivors.indices.tolist() == S
-    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
+    run_beside_twin(made, pool, gold, *world[:2], world[-1], until=until, cost=cost)
 
 
 @st.composite
@@ -110,18 +101,18 @@ def test_with_scores_it_is_its_twin(run, epsilon, batch, ordered):
         {str(each): words[score] for each, score in enumerate(row) if each in outputs[:, x]}
         for x, row in enumerate(scores)
     ]
-    prior = Prior.order(C, list(range(len(C)))[::-1]) if ordered else Prior()
+    prior = preferring(C, ordered)
     made = plan("handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", prior=prior)
-    shared = SharedRandomness(f"twin {seed}")
-    result = learn(learner_for(made), pool, KnownGold(pool, said), shared)
-    _, units, places = made.terms(shared)
-    S, m, asked, scanned, *_ = reference.handicap(
-        outputs, pool.order.tolist(), range(len(scores)), [Fraction(int(c), UNIT) for c in units], places.tolist(),
-        Fraction(1, 10), batch=batch, first=made.favourite,
-        cost=lambda said, x: (Fraction(0), Fraction(1, 4), Fraction(1))[scores[x][said]],
-    )  # fmt: skip
-    assert result.survivors.indices.tolist() == S
-    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
+    costs = Fraction(0), Fraction(1, 4), Fraction(1)
+    run_beside_twin(
+        made,
+        pool,
+        KnownGold(pool, said),
+        outputs,
+        range(len(scores)),
+        seed,
+        cost=lambda said, x: costs[scores[x][said]],
+    )
 
 
 @pytest.mark.claim("handicap")

@@ -13,7 +13,6 @@ from replical import (
     Losses,
     Pool,
     PredictionTable,
-    Prior,
     PrivateRandomness,
     SharedRandomness,
     confirm,
@@ -22,9 +21,8 @@ from replical import (
     plan,
 )
 from replical.errors import BadLabel, BadProtocol, BadSpec
-from replical.learners.handicap.handicaps import UNIT
 from support import reference
-from support.predictions import tables
+from support.predictions import preferring, run_beside_twin, tables
 
 WEIGHTS = st.sampled_from([1, 2, 5, 0.1, 0.25, 3])
 PRICES = st.sampled_from([None, 0.0, 0.05, 0.2, 1.0])
@@ -55,20 +53,13 @@ def test_with_losses_it_is_its_twin(run, epsilon, batch, ordered):
     says = (*labels, 9) if price is not None else labels
     C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=says)
     losses = Losses.of(labels, weights=weights, abstain=None if price is None else 9, price=price)
-    prior = Prior.order(C, list(range(len(codes)))[::-1]) if ordered else Prior()
     made = plan(
-        "handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", losses=losses, prior=prior
-    )
-    shared = SharedRandomness(f"twin {seed}")
-    pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
-    result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
-    _, units, places = made.terms(shared)
-    S, m, asked, scanned, *_ = reference.handicap(
-        codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
-        batch=batch, first=made.favourite, cost=cost_of(labels, weights, price),
+        "handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, batch=batch, pool="finite", losses=losses,
+        prior=preferring(C, ordered),
     )  # fmt: skip
-    assert result.survivors.indices.tolist() == S
-    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
+    pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
+    known = KnownLabels(C, np.array(labels)[truth])
+    run_beside_twin(made, pool, known, codes, truth, seed, cost=cost_of(labels, weights, price))
 
 
 @pytest.mark.claim("confirm")

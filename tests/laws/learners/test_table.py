@@ -1,7 +1,5 @@
 """Handicap on a table that is the whole population, against its twin; what it refuses."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +11,6 @@ from replical import (
     KnownLabels,
     Pool,
     PredictionTable,
-    Prior,
     PrivateRandomness,
     SharedRandomness,
     learn,
@@ -21,9 +18,8 @@ from replical import (
     plan,
 )
 from replical.errors import BadSpec
-from replical.learners.handicap.handicaps import UNIT
 from support import reference
-from support.predictions import losing_by, tables
+from support.predictions import losing_by, preferring, run_beside_twin, tables
 
 
 @pytest.mark.claim("handicap")
@@ -35,23 +31,17 @@ from support.predictions import losing_by, tables
 def test_on_a_table_it_is_its_twin(run, epsilon, source, losing, most):
     labels, codes, truth, seed = run
     C, losses, said, known, cost = losing_by(losing, labels, codes, truth)
-    options = {"order": {"prior": Prior.order(C, list(range(len(codes)))[::-1])}, "string": {}}
+    options = {"order": {"prior": preferring(C, ordered=True)}, "string": {}}
     options["zero"] = {"handicaps": Handicaps.of(C, [0.0] * len(codes))}
     made = plan(
         "handicap", C, epsilon=epsilon, delta=0.1, rho=0.4, pool="finite", table=True, max_labels=most,
         losses=losses, **options[source],
     )  # fmt: skip
-    shared = SharedRandomness(f"twin {seed}")
     pool = Pool(C, said, PrivateRandomness.simulated("twin", seed))
-    result = learn(learner_for(made), pool, known(pool), shared)
-    _, units, places = made.terms(shared)
-    S, m, asked, scanned, largest = reference.handicap_on_a_table(
-        codes, pool.order.tolist(), truth, [Fraction(int(c), UNIT) for c in units], places.tolist(), Fraction(1, 10),
-        most=most, cost=cost,
-    )  # fmt: skip
-    assert result.survivors.indices.tolist() == S
-    assert (result.hypothesis, result.labels, result.proof.scanned) == (m, asked, scanned)
-    others = [1 / float(largest[g]) for g in S if g != m]
+    result, largest = run_beside_twin(
+        made, pool, known(pool), codes, truth, seed, reference.handicap_on_a_table, most=most, cost=cost
+    )
+    others = [1 / float(largest[g]) for g in result.survivors.indices.tolist() if g != result.hypothesis]
     assert result.proof.doubt == pytest.approx(min(1, max(others, default=0.1)), abs=2e-6)
     assert (result.proof.tolerance, result.proof.counts, result.proof.ahead) == (None, None, None)
 
