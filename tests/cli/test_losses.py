@@ -81,7 +81,10 @@ def test_labs_choose_by_loss_and_the_certificate_says_so(command):
     assert command("compare", "x.json", "z.json")[0] == 0
     code, out, _ = command("verify", "x.json", "--pool", "x.csv", "--journal", "x.db")
     assert (code, "Valid" in out) == (0, True)
-    body = json.loads(Path("x.json").read_text())["body"]
+    text = page(certificate := json.loads(Path("x.json").read_text()))
+    assert "1 where it is &#x27;yes&#x27;; to abstain costs 0.05." in text
+    assert "excess loss, in costliest errors" in text
+    body = certificate["body"]
     assert body["protocol"]["labels"]["price"] == 0.05
     assert "unsure" not in {entry for each in body["pool"]["summary"] for entry in map(str, each)}
 
@@ -115,15 +118,6 @@ def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_hav
                                  f"{name}.db", "--out", f"{name}.json", "--truths", "0")  # fmt: skip
         assert code == 0, err
         assert "Loss (1 is the costliest error): " in out
-
-
-def test_the_page_of_a_certificate_says_what_predictions_cost(command):
-    assert new(command, *PRICED, "--public", "pub.csv:label")[0] == 0
-    run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]
-    assert command("run", "p.toml", *run)[0] == 0
-    text = page(json.loads(Path("x.json").read_text()))
-    assert "1 where it is &#x27;yes&#x27;; to abstain costs 0.05." in text
-    assert "excess loss, in costliest errors" in text
 
 
 def test_a_plan_promises_no_forecast_where_there_is_none(command):

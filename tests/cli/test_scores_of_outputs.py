@@ -201,7 +201,7 @@ def test_a_budget_counts_judgements_and_nobody_bets_on_an_item_that_it_ends_in(c
     code, out, err = command("run", "m.toml", "--pool", "1.csv", "--labels", "1.csv:scores", "--journal", "m.db", "--out",
                              "m.json", "--truths", "0")  # fmt: skip
     assert code == 0, err
-    assert f"the budget of {count(most, 'label')} was spent" in " ".join(out.split())
+    assert f"the budget of {count(most, 'judgement')} was spent" in " ".join(out.split())
     body = read(Path("m.json"))["body"]
     assert most - 3 < body["labels"]["judgements"] <= most
     assert body["labels"]["asked"] == body["proof"]["asked"] <= most / 2

@@ -13,7 +13,6 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.core.bits import Packed
 from replical.core.text import is_seen
 from replical.errors import BadLabel, BadTable, ValueOutOfRange
 
@@ -59,15 +58,6 @@ class HypothesisClass(Protocol):
 
     def cells(self) -> Items | None:
         """Items that stand for every way the class can tell points apart, if they can be listed."""
-        ...
-
-
-@runtime_checkable
-class Packs(Protocol):
-    """A class of two labels that has a faster way to all predictions than `codes`."""
-
-    def pack(self, items: Items, out: Packed) -> None:
-        """The codes of everyone on checked `items` as bits of `out`: a row an item, a bit a hypothesis, pad bits zero."""
         ...
 
 

@@ -177,9 +177,9 @@ class Pool:
 
     def first(self, items: int | None) -> Pool:
         """The first `items` of the private order as a pool of their own; all of them if None is given."""
-        if items is None or items == len(self):
-            return self
-        order = self.order[:items]
+        return self if items is None or items == len(self) else self._of(self.order[:items])
+
+    def _of(self, order: Indices) -> Pool:
         return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self.unasked)
 
     def reserve(self, measuring: int) -> Pool:
@@ -218,8 +218,7 @@ class Pool:
             raise PoolExhausted(
                 f"a pool of {len(self)} items has no {of} parts: bring a larger pool or make fewer runs"
             )
-        order = self.order[number * size : (number + 1) * size]
-        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self.unasked)
+        return self._of(self.order[number * size : (number + 1) * size])
 
     @cached_property
     def predictions(self) -> Predictions:

@@ -66,12 +66,8 @@ class Predictions(Protocol):
 class Nearness(Protocol):
     """Which of some hypotheses is nearest to each of others."""
 
-    def nearest(self, alive: Indices, among: Indices) -> Indices:
-        """For each hypothesis of `alive` (ascending) the place in `alive` of the nearest one at the places `among`."""
-        ...
-
     def nearest_marks(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Is it marked? ``marks[nearest(alive, among)]``, often without looking for the nearest."""
+        """For each hypothesis of `alive` (ascending): is the nearest one at the places `among` marked?"""
         ...
 
 

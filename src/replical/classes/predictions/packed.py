@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
+from replical.classes.base import Codes, HypothesisClass, Indices, Items
 from replical.classes.boxes import Boxes
+from replical.classes.halfspaces import HalfSpaces
 from replical.classes.intervals import Intervals
 from replical.classes.predictions.boxes import MEASURED, choose_rivals
 from replical.classes.stumps import Stumps
@@ -35,7 +36,7 @@ class PackedPredictions:
         digits = bits.planes_for(self._labels)
         check_room(len(items), self._size, self._labels)
         self._planes = np.zeros((digits, len(items), bits.words_for(self._size)), dtype=np.uint64)
-        if isinstance(C, Packs):
+        if isinstance(C, HalfSpaces):
             C.pack(items, self._planes[0])
             return
         everyone = np.arange(self._size, dtype=np.int64)
@@ -143,14 +144,8 @@ class PackedNearness:
     def __init__(self, planes: Packed) -> None:
         self._near = matrices.Nearest(planes)
 
-    def nearest(self, alive: Indices, among: Indices) -> Indices:
-        """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
-        among = choose_rivals(among)
-        closest: Indices = among[self._near.of(alive, alive[among])]
-        return closest
-
     def nearest_marks(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Is the nearest marked?"""
+        """Is the nearest marked, of those at `among` or of an even selection where they are many?"""
         among = choose_rivals(among)
         return self._near.marks(alive, alive[among], marks[among])
 

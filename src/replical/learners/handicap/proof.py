@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices
+from replical.classes.grading import Scores
 from replical.core.exact import decimal, decimals
 from replical.core.text import count, listing
 from replical.learners.handicap.ahead import Ahead
@@ -413,7 +414,8 @@ def _verdict(plan: HandicapPlan, proof: HandicapProof, *, alike: int, names: str
     if proof.skipped > proof.asked:
         why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
         return Verdict(certified=False, why=why, helps="items that somebody can label")
-    end = f"the budget of {count(proof.budget or 0, 'label')} was spent" if proof.spent else "the pool was used up"
+    what = "judgement" if isinstance(plan.losses, Scores) else "label"
+    end = f"the budget of {count(proof.budget or 0, what)} was spent" if proof.spent else "the pool was used up"
     order = [] if plan.source == "order" else ["a public order of preference"]
     usual = ["more labels" if proof.spent else "more items", *order, "or a larger epsilon"]
     why, items = f"{end} before one alone was left: it is one of", count(proof.scanned, "item")
