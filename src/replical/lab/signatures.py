@@ -129,11 +129,8 @@ def wrong_signature(content: Mapping[str, Any]) -> str | None:
     signature = content.get("signature")
     if not isinstance(signature, Mapping) or set(signature) != set(PARTS):
         return f"a signature has the parts {', '.join(PARTS)}"
-    if (
-        signature["algorithm"] != ALGORITHM
-        or not is_public_key(signature["key"])
-        or _base64(signature["value"]) is None
-    ):
+    ours = signature["algorithm"] == ALGORITHM and is_public_key(signature["key"])
+    if not ours or _base64(signature["value"]) is None:
         return "it is no Ed25519 signature"
     if not is_signed(signature["key"], signature["value"], _message(content)):
         return "the signature is forged, or the file was changed after it was signed"

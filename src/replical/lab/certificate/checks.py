@@ -100,6 +100,9 @@ class Verification:
         return tuple(check for check in self.checks if check.status == status)
 
 
+_DAMAGE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+
+
 class Checks:
     """Collects checks; whatever goes wrong inside one is that check's failure, not a crash."""
 
@@ -117,15 +120,7 @@ class Checks:
             detail = test()
         except ReplicalError as error:
             detail = str(error)
-        except (
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            ArithmeticError,
-            RecursionError,
-            MemoryError,
-        ) as error:
+        except _DAMAGE as error:
             detail = f"damaged ({type(error).__name__}: {error})"
         self.done.append(Check(name=name, status="checked" if detail is None else "failed", detail=detail or ""))
         return detail is None

@@ -142,9 +142,8 @@ def compare(certificates: Sequence[Mapping[str, Any]], pools: Sequence[LabPool] 
             f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
             "sample one population"
         )
-    confirmations = tuple(
-        _confirmation(number, each) for number, each in enumerate(certificates, 1) if confirms(each["body"])
-    )
+    numbered = enumerate(certificates, 1)
+    confirmations = tuple(_confirmation(number, each) for number, each in numbered if confirms(each["body"]))
     held = all(each.outcome == "confirmed" for each in confirmations)
     alone = common is None or common.count == 1
     identical = same_protocol and same_index and indices[0] is not None and held and alone
@@ -176,9 +175,8 @@ def _common(runs: Sequence[Any], *, dependent: bool) -> Common:
         left = _overlap(left, ranges_of(body["survivors"], n))
     members = tuple(islice((h for low, high in left for h in range(low, high + 1)), _NAMED))
     parts = [body["proof"] for body in runs]
-    joint = (
-        None if dependent or any(_repeats([body.get("lab") for body in runs])) else family.joint_tolerance(plan, parts)
-    )
+    dependent = dependent or any(_repeats([body.get("lab") for body in runs]))
+    joint = None if dependent else family.joint_tolerance(plan, parts)
     return Common(
         count=sum(high - low + 1 for low, high in left),
         members=members,

@@ -155,9 +155,8 @@ def summary_hypotheses(protocol: Protocol) -> NDArray[Any]:
     """The hypotheses whose predictions are counted: public, from the shared string."""
     C = protocol.recipe.C
     if not is_listed(C):
-        return np.array(
-            cast(Any, C).some(protocol.shared, "summary", count=_SUMMARISED), dtype=object
-        )  # beyond 64 bits
+        some = cast(Any, C).some(protocol.shared, "summary", count=_SUMMARISED)
+        return np.array(some, dtype=object)  # beyond 64 bits
     return protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED)
 
 

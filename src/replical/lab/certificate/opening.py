@@ -87,14 +87,10 @@ def open_entries(
     if draw is not None:
         chosen |= drawn(draw[0], certificate["digest"], among=answered, number=draw[1])
     opened = [
-        {
-            "place": place,
-            "item": entries[place][0],
-            "said": entries[place][1],
-            "salt": salt_of(session.private, entries[place][0]).hex(),
-            "path": [each.hex() for each in path_of(rows, place)],
-        }
-        for place in sorted(chosen)
+        {"place": place, "item": item, "said": said, "salt": salt_of(session.private, item).hex()}
+        | {"path": [each.hex() for each in path_of(rows, place)]}
+        for place, (item, said) in enumerate(entries)
+        if place in chosen
     ]
     told = None if draw is None else {"value": draw[0], "number": draw[1]}
     return {"schema": SCHEMA, "certificate": certificate["digest"], "draw": told, "entries": opened}

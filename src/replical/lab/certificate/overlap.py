@@ -74,12 +74,8 @@ def read_key(path: Path) -> bytes:
 def items_file(lab: LabPool, key: bytes) -> dict[str, Any]:
     """Keyed hashes of the ids in a pool, in order: who has the key can look for an id, nobody else learns any."""
     hashes = sorted(hmac.digest(key, each.encode(), "sha256")[:16].hex() for each in lab.ids)
-    content = {
-        "schema": SCHEMA,
-        "pool_fingerprint": lab.fingerprint,
-        "key": digest_of(b"replical key of items\0" + key),
-        "hashes": hashes,
-    }
+    mark = digest_of(b"replical key of items\0" + key)
+    content = {"schema": SCHEMA, "pool_fingerprint": lab.fingerprint, "key": mark, "hashes": hashes}
     return {**content, "digest": fingerprint(content)}
 
 

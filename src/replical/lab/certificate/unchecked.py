@@ -89,7 +89,6 @@ def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check
 
 
 def _round_fields(body: Mapping[str, Any]) -> list[str]:
-    rounds = (
-        [f"rounds[].{key}" for key in ("disagreement[]", "survivors", "drawn", "scanned")] if body["rounds"] else []
-    )
+    keys = ("disagreement[]", "survivors", "drawn", "scanned") if body["rounds"] else ()
+    rounds = [f"rounds[].{key}" for key in keys]
     return [*rounds, "labels.asked", "labels.answered", "labels.skipped", "transcript.entries", "conditions[].value"]

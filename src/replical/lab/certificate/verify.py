@@ -328,12 +328,8 @@ def session_of(certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool,
     What the lab wanted to spend then, the journal says too: who measures an error until it looks good is found out.
     """
     last = int(certificate["provenance"].get("journal_events", 0))
-    spent = (
-        event
-        for event, _ in journal.news(0)
-        if event.kind in ("measure", "budget") and event.seq <= (last or event.seq)
-    )
-    ledger = Ledger.of(spent)
+    wanted = (event for event, _ in journal.news(0) if event.kind in ("measure", "budget"))
+    ledger = Ledger.of(event for event in wanted if event.seq <= (last or event.seq))
     return Session(protocol, lab, journal, budgets=Budgets(ledger.budget, ledger.error_labels))
 
 

@@ -69,9 +69,8 @@ def _judged_columns(answers: Answering) -> tuple[str, ...]:
 
 def questions_of(path: Path, answers: Answering) -> frozenset[Question]:
     """What a batch asks about, answered or not."""
-    return frozenset(
-        _question(path, row, answers) for row in _rows(path, read_text(path, what="the batch", refuse=BadTable))
-    )
+    text = read_text(path, what="the batch", refuse=BadTable)
+    return frozenset(_question(path, row, answers) for row in _rows(path, text))
 
 
 def _question(path: Path, row: Mapping[str, str], answers: Answering) -> Question:

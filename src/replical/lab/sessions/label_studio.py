@@ -211,10 +211,8 @@ def contradictions(session: Session, replies: Sequence[Reply]) -> list[Reply]:
 
     What was corrected since may stay where it was said.
     """
-    parts = [part for reply in replies for part in _parts(reply)]
-    suspects = [
-        each for each in parts if of_code(session.ledger.labels.get(each.item), each.code) not in (each.code, {})
-    ]
+    parts, labels = [part for reply in replies for part in _parts(reply)], session.ledger.labels
+    suspects = [each for each in parts if of_code(labels.get(each.item), each.code) not in (each.code, {})]
     kinds = ("answer", "correction", "skip", "vote")
     said = [event for event in session.journal.events() if event.kind in kinds] if suspects else []
     return [
