@@ -44,6 +44,8 @@ def same(name: str, *, write: bool) -> bool:
     if write:
         for cell in fresh.cells:
             cell.metadata = {}
+            if "outputs" in cell:  # warnings are not shown
+                cell.outputs = [each for each in cell.outputs if each.get("name") != "stderr"]
         nbformat.write(fresh, path)
         return True
     before = nbformat.read(path, as_version=4)

@@ -114,9 +114,9 @@ def _all_pairs(
         )
     seconds = round(time.perf_counter() - started, 2)
     if as_json:
-        told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": figures.vacuous, "seconds": seconds}
-        told |= {"global_stability": figures.global_stability} | ({} if labs is None else _group_figures(groups))
-        answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | told)
+        fields = {"conditions": [asdict(each) for each in ready.broken], "vacuous": figures.vacuous, "seconds": seconds}
+        fields |= {"global_stability": figures.global_stability} | ({} if labs is None else _group_figures(groups))
+        answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | fields)
         return
     _show(figures, None if labs is None else groups, inputs, seconds)
     for each in ready.broken:

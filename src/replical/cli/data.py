@@ -56,8 +56,8 @@ def import_command(
         )
     items, left_out = len(columns["id"]), len(joined.items) - len(columns["id"])
     if as_json:
-        told = {"items": items, "left_out": left_out, "models": list(joined.cells), "labelled": "label" in columns}
-        answer({"schema": "replical.import/1", **told, "against_score": joined.against, "table": str(out)})
+        fields = {"items": items, "left_out": left_out, "models": list(joined.cells), "labelled": "label" in columns}
+        answer({"schema": "replical.import/1", **fields, "against_score": joined.against, "table": str(out)})
         return
     labelled = ", with the right answers" if "label" in columns else ""
     without = f" ({count(left_out, 'item')} left out)" if left_out else ""
@@ -84,8 +84,8 @@ def apply_command(
     write_whole(out, text.getvalue(), what="the labels", refuse=BadTable)
     counts = {str(label): list(said.values()).count(label) for label in rule.recipe.C.labels}
     if as_json:
-        told = {"rule": rule.words, "certified": rule.certified, "items": len(said), "labels": counts}
-        answer({"schema": "replical.apply/1", **told, "file": str(out)})
+        fields = {"rule": rule.words, "certified": rule.certified, "items": len(said), "labels": counts}
+        answer({"schema": "replical.apply/1", **fields, "file": str(out)})
         return
     each = ", ".join(f"{label} {number:,}" for label, number in counts.items())
     proven = "" if rule.certified else " Not certified: other labs may have another rule."

@@ -1,4 +1,4 @@
-"""What a run will cost, as it is told: bills, forecasts from unlabelled items, and the labels that are left."""
+"""What a run will cost, in words: bills, forecasts from unlabelled items, and the labels that are left."""
 
 from __future__ import annotations
 
@@ -148,9 +148,9 @@ def show_cost(protocol: Protocol, cost: Cost, pool: Path | None, id_column: str,
         each: protocol.parameter(each) for each in names
     }
     nothing = dict.fromkeys(("all_agree", "forecast"))
-    told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
+    fields = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
     head = {"schema": "replical.plan/1", "fingerprint": protocol.fingerprint}
-    answer({**head, **told, **nothing, "reading": said})
+    answer({**head, **fields, **nothing, "reading": said})
 
 
 def make_forecast(
@@ -260,9 +260,9 @@ def _show_chances(forecast: Prediction) -> None:
 def forecast_payload(forecast: Prediction) -> dict[str, Any]:
     """The same as JSON tells it."""
     names = ("items", "draws", "labels_low", "labels_median", "labels_high", "same", "method", "counted")
-    told = {name: getattr(forecast, name) for name in names}
+    fields = {name: getattr(forecast, name) for name in names}
     certified, differ = forecast.certified_fraction, forecast.disagreement_mean
-    return told | {"certified": certified, "chances": chances(forecast), "differ": differ}
+    return fields | {"certified": certified, "chances": chances(forecast), "differ": differ}
 
 
 class Outlook:

@@ -186,9 +186,9 @@ def init_command(
     protocol, needed = write_protocol(content, out, sample)
     steps = [*_next_steps(start, out, id_column, public_file)]
     if as_json:
-        told: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
-        told |= {"models": start.models, "labels": list(start.values), "alike": alike, "next": steps}
-        answer({"schema": "replical.init/1"} | told)
+        fields: dict[str, Any] = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
+        fields |= {"models": start.models, "labels": list(start.values), "alike": alike, "next": steps}
+        answer({"schema": "replical.init/1"} | fields)
         return
     if start.table is not None:
         _say_choices(protocol, ordered=protocol.preference.get("from") == "order", drawn=seed is None)

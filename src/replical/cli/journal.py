@@ -33,10 +33,10 @@ def show_command(
     """
     with Journal(journal, write=False) as lab_journal:
         ledger, head = Ledger.of(event for event, _ in lab_journal.news(0)), lab_journal.head
-        told = {"events": head.seq, "head": head.digest, "labels": len(ledger.labels), "skipped": len(ledger.skipped)}
-        told |= {"corrected": ledger.corrected, "results": len(ledger.results)}
+        fields = {"events": head.seq, "head": head.digest, "labels": len(ledger.labels), "skipped": len(ledger.skipped)}
+        fields |= {"corrected": ledger.corrected, "results": len(ledger.results)}
         if as_json:
-            answer({"schema": "replical.journal-head/1", "journal": lab_journal.where, **told})
+            answer({"schema": "replical.journal-head/1", "journal": lab_journal.where, **fields})
             return
         labels = f"{count(len(ledger.labels), 'label')}, {len(ledger.skipped)} skipped, {ledger.corrected} corrected"
         prose.say(f"{lab_journal.where} is whole: {count(head.seq, 'event')}, {labels}.")

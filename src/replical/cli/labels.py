@@ -166,9 +166,9 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
         notes.say(f"{labels}, measuring its error")
         return
     left = "" if outlook is None else outlook.left()
-    told = f"{labels}{f', {left}' if left else ''}"
+    line = f"{labels}{f', {left}' if left else ''}"
     protocol = session.protocol
-    notes.say(f"{told}{family_of(protocol.record).left_words(still, protocol.recipe)}")
+    notes.say(f"{line}{family_of(protocol.record).left_words(still, protocol.recipe)}")
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:

@@ -155,8 +155,8 @@ def by_columns(by: str, recipe: Recipe, *, descending: bool) -> OrderFile:
 def _write(order: OrderFile, asked: tuple[LabPool, Inquiry] | None, table: Path, out: Path, *, as_json: bool) -> int:
     write_whole(out, order.json, what="the order", refuse=BadTable)
     if as_json:
-        told: dict[str, Any] = {"schema": SCHEMA, "status": "done", "made": order.made, "order": list(order.order)}
-        answer(told | {"asked": len(order.asked), "file": str(out)})
+        fields: dict[str, Any] = {"schema": SCHEMA, "status": "done", "made": order.made, "order": list(order.order)}
+        answer(fields | {"asked": len(order.asked), "file": str(out)})
         return 0
     if asked is not None:
         _say_asked(*asked)

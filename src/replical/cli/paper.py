@@ -137,8 +137,8 @@ def theta_command(
             f"That is theta of these items. If they are an independent sample, theta of the population{radii} is at most "
             f"{bound.value:.4g}, with {bound.confidence:.0%} confidence."
         )
-    told = [f"{words} {deep[name]}" for name, words in _DIMENSIONS.items() if deep[name] is not None]
-    prose.say(f"On these points: {', '.join(told) or 'no dimension'}{'; ' + why if why else ''}.")
+    dimensions = [f"{words} {deep[name]}" for name, words in _DIMENSIONS.items() if deep[name] is not None]
+    prose.say(f"On these points: {', '.join(dimensions) or 'no dimension'}{'; ' + why if why else ''}.")
 
 
 _DIMENSIONS = {"littlestone": "Littlestone dimension", "vc": "VC dimension"}

@@ -290,11 +290,11 @@ class _Report:
         question = self.question
         first = f"No forecast from unlabelled items: {self.none_because}. " if self.none_because else ""
         if question.protocol is None:
-            told = self.suggestions if self.best is not None else self.bills
-            return first + forecasts.bill_reading(question.setting, told, self.best, self.best_any)
+            offers = self.suggestions if self.best is not None else self.bills
+            return first + forecasts.bill_reading(question.setting, offers, self.best, self.best_any)
         own, better = self.suggestions[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
-        foretold = not question.weighs or loss_of(question.C) is not None
-        more = better if question.pool is None and foretold else ""
+        has_forecast = not question.weighs or loss_of(question.C) is not None
+        more = better if question.pool is None and has_forecast else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
         scored = isinstance(question.protocol.answers, Scores)  # several outputs of every item
@@ -313,11 +313,11 @@ class _Report:
 def inputs(question: CostQuestion, labs: int, noise: str | None) -> dict[str, Any]:
     """The question as JSON tells it."""
     setting = question.setting
-    told: dict[str, Any] = {"class": question.title, "learner": question.only}
-    told |= {name: getattr(setting, name) for name in ("epsilon", "delta", "rho", "theta", "nu")}
-    told |= {"theta_source": question.theta_source, "labs": labs, "noise": noise}
+    fields: dict[str, Any] = {"class": question.title, "learner": question.only}
+    fields |= {name: getattr(setting, name) for name in ("epsilon", "delta", "rho", "theta", "nu")}
+    fields |= {"theta_source": question.theta_source, "labs": labs, "noise": noise}
     prior = "uniform" if question.protocol is None else question.protocol.prior.kind
-    return told | {"max_labels": question.parameter("max_labels"), "prior": prior}
+    return fields | {"max_labels": question.parameter("max_labels"), "prior": prior}
 
 
 def _show(found: _Report, *, everything: bool) -> None:

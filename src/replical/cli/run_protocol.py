@@ -184,8 +184,8 @@ class Registration:
         assert self.file is not None, "only where there is something to write"
         made = register_run(protocol, lab, journal, self.file, lab=name, key=self.key)
         if as_json:
-            told = {"lab": made["lab"], "digest": made["digest"], "registration": str(self.file)}
-            answer({"schema": SCHEMA, "status": "registered"} | told)
+            fields = {"lab": made["lab"], "digest": made["digest"], "registration": str(self.file)}
+            answer({"schema": SCHEMA, "status": "registered"} | fields)
             return
         prose.say(f"Registered: {self.file}, {made['digest']}")
         then = "" if protocol.beacon is None else f" and {protocol.beacon!r} is known (--beacon VALUE)"
@@ -329,7 +329,10 @@ def _say_result(
         family.proof_words(result, protocol),
         _files_sentence(written, certified=body["certified"]),
         *(family.detail_words(result, protocol) if verbose else ()),
-        *(f"Not held: {each}." for each in (broken_conditions(result, told=family.told) if verbose else ())),
+        *(
+            f"Not held: {each}."
+            for each in (broken_conditions(result, besides=family.verdict_names) if verbose else ())
+        ),
     ):
         prose.say(sentence)
 
@@ -357,5 +360,5 @@ def _name(h: int, protocol: Protocol) -> str:
 def _files_sentence(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
     """Which files were written; of a run without a proof none is called a certificate."""
     names = {} if certified else {"certificate": "record of the run, not certified"}
-    told = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
-    return f"Written: {', '.join(told)}."
+    places = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
+    return f"Written: {', '.join(places)}."

@@ -126,9 +126,9 @@ def _say_verdict(
     enough = require is None or LEVELS.index(verdict.level) >= LEVELS.index(require)
     code = NO if not verdict.valid else 0 if enough else UNDECIDED
     if as_json:
-        told = {"valid": verdict.valid, "level": verdict.level, "claimed": verdict.claimed}
-        told["checks"] = [check.to_json() for check in verdict.checks]
-        answer({"schema": "replical.verify/1", **told, "opened": [each._asdict() for each in opened]})
+        fields = {"valid": verdict.valid, "level": verdict.level, "claimed": verdict.claimed}
+        fields["checks"] = [check.to_json() for check in verdict.checks]
+        answer({"schema": "replical.verify/1", **fields, "opened": [each._asdict() for each in opened]})
         return code
     for each in opened if verdict.valid else ():
         prose.say(f"{each.item}: {'skipped' if each.label is None else each.label}")
@@ -199,9 +199,9 @@ def compare_command(
     unfit = wrong_registrations(contents, registrations)
     if as_json:
         files = [_depth(*each) for each in zip(certificates, verdicts, contents, strict=True)]
-        told = asdict(comparison) | {"replicated": comparison.replicated, "files": files}
+        fields = asdict(comparison) | {"replicated": comparison.replicated, "files": files}
         registered = {"given": len(registrations), "wrong": unfit}
-        answer({"schema": "replical.compare/1", **told, "registrations": registered})
+        answer({"schema": "replical.compare/1", **fields, "registrations": registered})
     else:
         _say_comparison(comparison, contents, [path.name for path in certificates])
         for each in comparison.shared or ():
@@ -238,10 +238,10 @@ def _read_valid(path: Path, pool: Path | None, id_column: str) -> tuple[dict[str
 def _shared_words(shared: Shared) -> str:
     """Ids that two pools have in common, and whether these are the same items."""
     one, other = shared.files
-    told = f"Files {one} and {other} have {count(shared.ids, 'id')} in common, "
+    start = f"Files {one} and {other} have {count(shared.ids, 'id')} in common, "
     if shared.items:
-        return f"{told}and models say the same of {shared.alike:,}: these are the same items."
-    return f"{told}and models say the same of {shared.alike:,}, as often as by chance: each lab numbers its own items."
+        return f"{start}and models say the same of {shared.alike:,}: these are the same items."
+    return f"{start}and models say the same of {shared.alike:,}, as often as by chance: each lab numbers its own items."
 
 
 def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> list[str]:
@@ -263,8 +263,8 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
     if comparison.common is not None and comparison.common.count != 1:
         _say_common(comparison.common, certificates)
     elif not (comparison.identical or comparison.undecided):
-        told = None if comparison.same_index or not comparison.same_protocol else _who_chose_what(contents, files)
-        prose.say(f"Different: {told or comparison.first_difference}.")
+        difference = None if comparison.same_index or not comparison.same_protocol else _who_chose_what(contents, files)
+        prose.say(f"Different: {difference or comparison.first_difference}.")
         if comparison.same_protocol and len(certificates) > 1:
             prose.say(_certification(certificates))
     elif certificates:
@@ -289,15 +289,15 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
 def _say_common(common: Common, certificates: list[dict[str, Any]]) -> None:
     """Several are left in all labs, or nobody."""
     if common.count == 0:
-        told = (
+        sentence = (
             "Different: nobody is left in all labs. Their items come from different populations, or a condition is broken, "
             f"except with probability {at_most(common.level)}."
         )
     else:
         names = listing(common.names, common.count)
         alike = "" if common.alike is None else f", which never differed in loss on {count(common.alike, 'item')}"
-        told = f"Undecided: the answer is one of these {common.count:,}: {names}{alike}."
-    prose.say(told)
+        sentence = f"Undecided: the answer is one of these {common.count:,}: {names}{alike}."
+    prose.say(sentence)
     _say_together(common, certificates)
 
 
@@ -343,12 +343,12 @@ def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | N
 def _certification(bodies: list[dict[str, Any]]) -> str:
     """How many have proven their answer, and what that promises."""
     certified, labs = sum(body["certified"] for body in bodies), len(bodies)
-    told = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified"
+    tally = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified"
     if certified < labs:
-        return f"{told}, so no agreement was guaranteed{' with the others' if certified else ''}."
+        return f"{tally}, so no agreement was guaranteed{' with the others' if certified else ''}."
     rho, numbers = bodies[0]["protocol"]["learner"]["rho"], bodies[0]["plan"]["numbers"]
     many = next((each["value"] for each in numbers if each["name"] == "labs"), 2)
-    return f"{told}: the chance that {two_of(many)} are both certified and have different answers is at most {rho:g}."
+    return f"{tally}: the chance that {two_of(many)} are both certified and have different answers is at most {rho:g}."
 
 
 def _names(bodies: list[dict[str, Any]]) -> str:

@@ -19,8 +19,8 @@ _GROUP = Path("/sys/fs/cgroup/memory.max")  # the limit of a container
 
 def free() -> int | None:
     """Bytes that can still be used, or at least that the machine has; None where the system does not say."""
-    told = [size for size in (_available(), _limit()) if size is not None]
-    return min(told) if told else None
+    sizes = [size for size in (_available(), _limit()) if size is not None]
+    return min(sizes) if sizes else None
 
 
 def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:

@@ -242,13 +242,13 @@ def join(
     read = None if reader is None else _installed(reader)
     joined = Joined(what=what, noun="line" if read is None else "entry")
     tasks, contents = set[str](), dict[str, str]()
-    total, before, told = sum(_size(path) for _, path in files), 0, 0
+    total, before, last = sum(_size(path) for _, path in files), 0, 0
     for name, path in files:
         joined.files.append((len(joined.items), path))
         for line, done, entry in _entries(path, name, metric) if read is None else _of_reader(path, name, read):
-            if progress is not None and before + done >= told + _TOLD:
-                told = before + done
-                progress(told, total)
+            if progress is not None and before + done >= last + _TOLD:
+                last = before + done
+                progress(last, total)
             if task is not None and not fnmatchcase(entry.task or task, task):
                 continue
             if task not in (None, entry.task) and entry.task:

@@ -131,8 +131,8 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
     """
     sample, name = check_made(protocol, source), name_of(source)
     group = protocol.recipe.group
-    told = read_groups(source, group) if group is not None and group in names_of(source) else {}
-    if shared := set(told.values()) & set(lab.groups):
+    groups = read_groups(source, group) if group is not None and group in names_of(source) else {}
+    if shared := set(groups.values()) & set(lab.groups):
         raise BadTable(
             f"the group {min(shared)!r:.60} has items in the pool and in the public table {name}: take its rows out of the "
             "pool, the order must not depend on groups that a lab scans"

@@ -136,9 +136,10 @@ def _registered(body: Mapping[str, Any], items: str) -> tuple[str, str | None]:
 
 def check_file(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
     """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
-    told = registration["digest"]
+    digest = registration["digest"]
     checks(
-        f"{REGISTERED}the digest is that of what it says", lambda: same(told, binding.registration_digest(registration))
+        f"{REGISTERED}the digest is that of what it says",
+        lambda: same(digest, binding.registration_digest(registration)),
     )
     checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: check_seal(registration))
     check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)

@@ -74,9 +74,9 @@ def release(
             spent = Budget(total=total, releases=(*so_far.releases, entry))
             write_whole(budget, spent.toml(), what="the budget", refuse=BadBudget)  # before the answer is published
     if (entry.epsilon, entry.nobody) != (epsilon, nobody or 0):
-        told = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
+        terms = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
         raise BadBudget(
-            f"this protocol was released before with {told}: an answer is drawn once; say {told} to be given it"
+            f"this protocol was released before with {terms}: an answer is drawn once; say {terms} to be given it"
         )
     return _content(protocol, entry)
 

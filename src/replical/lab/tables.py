@@ -261,8 +261,8 @@ def _repeats(source: Any, column: str) -> bool:
         values = [
             each for block in table.blocks([column]) for each in arrow.values_of(block.columns[column], column, "")
         ]
-    told = [str(each) for each in values if each is not None and each != ""]
-    return 1 < len(set(told)) < len(told)
+    texts = [str(each) for each in values if each is not None and each != ""]
+    return 1 < len(set(texts)) < len(texts)
 
 
 def read_features(

@@ -53,7 +53,7 @@ class LatticeFamily(Family):
 
     Part = Part
     lists = False
-    told = (ENCLOSED, ACCURATE, SEPARABLE)
+    verdict_names = (ENCLOSED, ACCURATE, SEPARABLE)
 
     def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
         """What a run knows, as it is written; an estimate in six digits, as the last bits are those of a machine."""
@@ -130,10 +130,10 @@ class LatticeFamily(Family):
         if verdict.certified:
             differ = f"{two_of(_lattice(protocol)[1].labs)} both prove this much and have different answers"
             return f"Certified: the chance that {differ} is at most {at_most(found.rho_proven)}, {_SUPPOSED}."
-        told = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
+        sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
         if found.enclosed:
-            return told
-        return f"{told} Predicted, not proven: another lab differs with probability {about(found.rho_predicted)}."
+            return sentence
+        return f"{sentence} Predicted, not proven: another lab differs with probability {about(found.rho_predicted)}."
 
     def detail_words(self, result: Result, protocol: Published) -> Iterator[str]:
         """The cell, and where nothing contradicts how far the directions reach that are left."""
@@ -297,8 +297,8 @@ def _axes(body: Mapping[str, Any], protocol: Published) -> str | None:
     if not isinstance(part["enclosed"], bool):
         return "everything lies in one cell or it does not"
     if _noisy(body) or plan.noisy:
-        told = (part["enclosed"], axes, wrong, unknown, _noisy(body))
-        return same(told, (False, None, None, None, True))
+        claims = (part["enclosed"], axes, wrong, unknown, _noisy(body))
+        return same(claims, (False, None, None, None, True))
     if not (is_count(wrong) and is_count(unknown) and wrong + unknown <= items):
         return "items that the answer errs on, and those of which that is not known, are counts of the pool's items"
     if axes is None:

@@ -351,10 +351,10 @@ def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
 
 def noisy_verdict(plan: LatticePlan) -> Verdict:
     """Why nothing is proven, in words."""
-    told = "labels are taken to be wrong now and then" if plan.noisy else "labels contradict every half-space"
+    reason = "labels are taken to be wrong now and then" if plan.noisy else "labels contradict every half-space"
     return Verdict(
         certified=False,
-        why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
+        why=f"{reason}, and where labels may be wrong nothing is proven for all half-spaces",
         helps="choose among a finite list of models instead (learner handicap); what labs would do here is predicted",
     )
 

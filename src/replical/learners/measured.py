@@ -119,8 +119,8 @@ class Measured:
             elif losses is None:
                 lost += [Fraction(int(wrong)) for wrong in said != labels]
             else:
-                told = zip(labels.tolist(), said.tolist(), strict=True)
-                lost += [Fraction(int(losses.row(label)[code]), losses.unit) for label, code in told]
+                pairs = zip(labels.tolist(), said.tolist(), strict=True)
+                lost += [Fraction(int(losses.row(label)[code]), losses.unit) for label, code in pairs]
         if len(items) == 0:
             return result
         level = float(plan["delta"])

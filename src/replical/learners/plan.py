@@ -315,15 +315,15 @@ Rounds = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class RunReport:
-    """What a finished run tells: its pool's `items`, what conditions say was `told`, and the shared randomness."""
+    """What a finished run says: its pool's `items`, its `conditions` by name, and the shared randomness."""
 
     items: int
-    told: Mapping[str, Mapping[str, Any]]
+    conditions: Mapping[str, Mapping[str, Any]]
     shared: SharedRandomness
 
     def value(self, name: str) -> float:
         """What the condition `name` says was found."""
-        return float(self.told[name]["value"])
+        return float(self.conditions[name]["value"])
 
     def stop_condition(self, plan: Plan, *, inclusive: bool) -> Condition:
         """Is the disagreement left when the loop ended what the plan asks for?"""

@@ -120,9 +120,9 @@ class Claim:
 
     @property
     def report(self) -> RunReport:
-        """What it tells of the run."""
-        told = {each["name"]: each for each in self.body["conditions"]}
-        return RunReport(items=self.body["pool"]["items"], told=told, shared=self.shared)
+        """What it says about the run."""
+        conditions = {each["name"]: each for each in self.body["conditions"]}
+        return RunReport(items=self.body["pool"]["items"], conditions=conditions, shared=self.shared)
 
 
 class Family:
@@ -138,8 +138,8 @@ class Family:
         Are they proven to contain the answer? Then labs intersect them.
     confirms
         Was the answer there before the run, which tells what it found of it?
-    told
-        Conditions that its own sentences are about.
+    verdict_names
+        Names of the conditions that its own sentences are about.
     title
         What a page of such a certificate shows.
     """
@@ -148,7 +148,7 @@ class Family:
     lists = True
     contains_answer = False
     confirms = False
-    told: tuple[str, ...] = ()
+    verdict_names: tuple[str, ...] = ()
     title = "Certificate of a replicable run"
 
     def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any] | None:
@@ -177,7 +177,7 @@ class Family:
         return None
 
     def items_alike(self, plan: Plan, parts: Sequence[Mapping[str, Any]], members: Sequence[int]) -> int | None:
-        """Items on which two that are left in all labs never differed; None where that is not told."""
+        """Items on which two that are left in all labs never differed; None where that is unknown."""
         return None
 
     def facts(self, claim: Claim) -> dict[str, str]:
@@ -278,19 +278,19 @@ def measured_words(error: AnswerError) -> str:
 
 
 def reference_words(protocol: Published) -> str:
-    """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
+    """Errors are shown beside those of the best; where the best makes none, as they are."""
     record, nu, noiseless = protocol.record, protocol.parameter("nu"), "if some hypothesis makes no error"
     if record.setting == "realizable" or (record.setting == "either" and (nu == 0 if record.infers else not nu)):
         return f"more than the best{protocol.plan.among}, {noiseless}" if protocol.plan.among else noiseless
     return f"more than the best{protocol.plan.among}"
 
 
-def broken_conditions(result: Result, *, told: Sequence[str] = ()) -> list[str]:
-    """Conditions that did not hold, but for those `told` elsewhere."""
+def broken_conditions(result: Result, *, besides: Sequence[str] = ()) -> list[str]:
+    """Conditions that did not hold, but for `besides`."""
     return [
         f"{each.name} ({each.value:g}, bound {each.bound:g})"
         for each in result.conditions
-        if not each.held and each.name not in told
+        if not each.held and each.name not in besides
     ]
 
 

@@ -101,10 +101,10 @@ class Result:
         return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
 
     def __repr__(self) -> str:
-        told: dict[str, object] = {"hypothesis": self.hypothesis, "labels": self.labels}
+        fields: dict[str, object] = {"hypothesis": self.hypothesis, "labels": self.labels}
         if self.proof is not None:
-            told |= {"certified": self.proof.certified, "rho_proven": self.proof.rho_proven}
-        return f"Result({', '.join(f'{name}={value}' for name, value in told.items())})"
+            fields |= {"certified": self.proof.certified, "rho_proven": self.proof.rho_proven}
+        return f"Result({', '.join(f'{name}={value}' for name, value in fields.items())})"
 
     @property
     def stopped(self) -> bool:

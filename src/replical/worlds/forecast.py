@@ -79,7 +79,7 @@ class Prediction:
 
     @property
     def same(self) -> float | None:
-        """At least so often two labs are both certified with one answer, if p is as foretold (docs/claims/handicap.md)."""
+        """At least so often two labs are both certified with one answer, if p is as forecast (docs/claims/handicap.md)."""
         p = self.certified_fraction
         return None if p is None else max(0.0, p**2 - 2 * self.beta)
 

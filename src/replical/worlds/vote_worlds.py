@@ -247,9 +247,9 @@ class VoteWorld:
     def law(self, rows: CodeTable) -> Numbers:
         """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
         votes, truth = self.votes, self.truth
-        told = law(shares(rows[:, votes.voters], self.weights, votes.labels), truth.tau)
-        told = with_leader(told, rows[:, truth.leader], truth.lead)
-        return (1 - truth.flips) * told + truth.flips / votes.labels
+        probabilities = law(shares(rows[:, votes.voters], self.weights, votes.labels), truth.tau)
+        probabilities = with_leader(probabilities, rows[:, truth.leader], truth.lead)
+        return (1 - truth.flips) * probabilities + truth.flips / votes.labels
 
     def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels | VoteLosses:
         """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""

@@ -46,8 +46,8 @@ class Check:
 
     def to_json(self) -> dict[str, Any]:
         """For an answer in JSON."""
-        told = {"name": self.name, "status": self.status, "ok": self.ok, "detail": self.detail}
-        return told if self.status != "not checkable" else told | {"needs": self.needs, "fields": list(self.fields)}
+        entry = {"name": self.name, "status": self.status, "ok": self.ok, "detail": self.detail}
+        return entry if self.status != "not checkable" else entry | {"needs": self.needs, "fields": list(self.fields)}
 
 
 @dataclass(frozen=True, kw_only=True)

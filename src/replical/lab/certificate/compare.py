@@ -275,8 +275,8 @@ def _check_confirmed(certificates: Sequence[Mapping[str, Any]]) -> None:
                 f"file {number} confirms the answer of the certificate {said['certificate'][:23]}, which is not among "
                 "these: give it too"
             )
-        told = (said["pool_fingerprint"], body["protocol_fingerprint"], body["hypothesis"])
-        if told != (of["pool"]["fingerprint"], of["protocol_fingerprint"], of["hypothesis"]):
+        origin = (said["pool_fingerprint"], body["protocol_fingerprint"], body["hypothesis"])
+        if origin != (of["pool"]["fingerprint"], of["protocol_fingerprint"], of["hypothesis"]):
             raise BadCertificate(
                 f"file {number} says that it confirms the certificate {said['certificate'][:23]}, and tells another answer, "
                 "protocol or pool than that"

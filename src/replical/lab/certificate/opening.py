@@ -92,8 +92,8 @@ def open_entries(
         for place, (item, said) in enumerate(entries)
         if place in chosen
     ]
-    told = None if draw is None else {"value": draw[0], "number": draw[1]}
-    return {"schema": SCHEMA, "certificate": certificate["digest"], "draw": told, "entries": opened}
+    drawing = None if draw is None else {"value": draw[0], "number": draw[1]}
+    return {"schema": SCHEMA, "certificate": certificate["digest"], "draw": drawing, "entries": opened}
 
 
 def wrong_opening(opened: Mapping[str, Any], certificate: Mapping[str, Any]) -> str | None:

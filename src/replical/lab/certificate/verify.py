@@ -105,8 +105,8 @@ def _check_alone(checks: rules.Checks, body: Mapping[str, Any], protocol: Protoc
     if protocol.population is not None:
         table = body["pool"]["fingerprint"]
         checks("the pool is the table that the protocol names", lambda: same(table, protocol.population))
-    told = body["shared"]
-    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, rules.index_of(body))))
+    words = body["shared"]
+    checks("the shared words follow from the string", lambda: same(words, shared_of(protocol, rules.index_of(body))))
     checks("the summary counts every item", lambda: rules.check_summary(body, protocol))
     checks("labels, skips and rounds add up", lambda: rules.check_counts(body, protocol))
     family, claim = family_of(protocol.record), rules.claim_of(body, protocol)
@@ -241,8 +241,8 @@ class PoolChecks:
     @cached_property
     def survivors(self) -> VersionSpace:
         """Those the certificate names."""
-        told = indices_of(self.body["survivors"], len(self.protocol.recipe.C))
-        return self.whole.keep(np.isin(self.whole.indices, told))
+        left = indices_of(self.body["survivors"], len(self.protocol.recipe.C))
+        return self.whole.keep(np.isin(self.whole.indices, left))
 
     @property
     def unused(self) -> int:
@@ -311,10 +311,10 @@ def check_replay(
     if not checks("the journal belongs to protocol and pool and holds a whole run", replays):
         return
     if "journal_head" in provenance:
-        told = provenance["journal_events"], provenance["journal_head"]
+        head = provenance["journal_events"], provenance["journal_head"]
         checks(
             "the journal holds the events that it held when the certificate was made",
-            lambda: _check_head(*told, journal),
+            lambda: _check_head(*head, journal),
         )
     again = dict(body_of(sessions[0]))
     before = {"registration", "parts", "beacon"} & set(again)  # nobody may leave them out

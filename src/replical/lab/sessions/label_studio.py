@@ -380,7 +380,7 @@ class Project:
         self._run = commitment(session.secret)[:23]
         self._tasks: dict[Question, list[int]] = {}  # what is there, by what it asks
         self._people: dict[int, int] = {}  # whom a task is for, where that is more than a vote takes
-        self._told: set[str] = set()
+        self._notices: set[str] = set()
         self.number = self._find() if number is None else self._check(number)
         self.url = f"{server.url}/projects/{self.number}"
 
@@ -508,8 +508,8 @@ class Project:
             self._tell(f"Label Studio has {change_words(self._session, each)}")
 
     def _tell(self, sentence: str) -> None:
-        if sentence not in self._told:
-            self._told.add(sentence)
+        if sentence not in self._notices:
+            self._notices.add(sentence)
             self._note(sentence)
 
 

@@ -62,13 +62,13 @@ class Observation:
         none = query.items[:0]
         if answers is None:
             return cls(scanned=query.scanned, items=none, answers=none, unknown=none, sizes=query.sizes, owners=none)
-        told = np.argmax(answers.counts, axis=1) if answers.losses is None else answers.losses
+        outcomes = np.argmax(answers.counts, axis=1) if answers.losses is None else answers.losses
         if isinstance(losses, Losses):
-            told = np.array([losses.row(code) for code in told.tolist()], dtype=np.int64)
+            outcomes = np.array([losses.row(code) for code in outcomes.tolist()], dtype=np.int64)
         return cls(
             scanned=query.scanned,
             items=answers.items,
-            answers=told,
+            answers=outcomes,
             unknown=none,
             sizes=query.sizes,
             owners=query.owners,

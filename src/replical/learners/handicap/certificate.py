@@ -72,7 +72,7 @@ class HandicapFamily(Family):
 
     Part = Part
     contains_answer = True
-    told = (proofs.PROVEN,)
+    verdict_names = (proofs.PROVEN,)
 
     def part_of(self, result: Result, recipe: Recipe) -> Mapping[str, Any]:
         """What a run knows, as it is written."""
@@ -338,8 +338,8 @@ def _levels(claim: Claim) -> str | None:
         return "the level reached has more than six digits"
     if plan.members is not None and not np.isin(claim.survivors, plan.members).all():
         return f"a survivor is none{plan.among}"
-    told = (body["certified"], body["rho_proven"])
-    return same(told, (certified, min(1.0, plan.integer("labs") * doubt)))
+    claims = (body["certified"], body["rho_proven"])
+    return same(claims, (certified, min(1.0, plan.integer("labs") * doubt)))
 
 
 def _counts(claim: Claim) -> str | None:

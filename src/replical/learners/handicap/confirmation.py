@@ -151,8 +151,8 @@ def _levels(claim: Claim) -> str | None:
     outcome = claim.part["outcome"]
     confirmed = outcome == "confirmed"
     verdict = {"certified": confirmed, "why": "" if confirmed else outcome, "helps": ""}
-    told = {key: claim.body[key] for key in ("certified", "rho_proven", "verdict", "answer_error")}
-    return same(told, {"certified": confirmed, "rho_proven": 1.0, "verdict": verdict, "answer_error": None})
+    claims = {key: claim.body[key] for key in ("certified", "rho_proven", "verdict", "answer_error")}
+    return same(claims, {"certified": confirmed, "rho_proven": 1.0, "verdict": verdict, "answer_error": None})
 
 
 def _opponent(claim: Claim) -> str | None:

@@ -225,8 +225,8 @@ class History:
                 S = self.whole.restrict(members[some])
                 accounts.add(some, int(np.searchsorted(S.indices, h)), Block.of(S, observation))
             return accounts
-        told = self.observation
-        items, codes, unknown = told.items, told.answers, told.unknown
+        observation = self.observation
+        items, codes, unknown = observation.items, observation.answers, observation.unknown
         sizes = np.array([(each.scanned, len(each.items), len(each.unknown)) for each in self._blocks], dtype=np.int64)
         wrong, says = predictions.codes(h, items) != codes, predictions.codes(h, unknown).astype(np.int64)
         for blocks in np.unique(seen).tolist():  # errors of all who left S at the same time are counted at once

@@ -310,7 +310,7 @@ class BoostedPlan(Plan):
         """How often the last string's winner won, and how often it had to."""
         # Of no winner the last string tells; which one a winner won with is not told.
         bounds = [self.frequency(report.shared, string) for string in range(self.strings)]
-        v = next((each for each in bounds if float(each) == report.told[FREQUENT]["bound"]), bounds[-1])
+        v = next((each for each in bounds if float(each) == report.conditions[FREQUENT]["bound"]), bounds[-1])
         runs = self.sizes.counted
         frequency = Fraction(nearest_count(report.value(FREQUENT), runs), runs)
         return (Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v),)
