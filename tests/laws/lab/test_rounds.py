@@ -1,13 +1,15 @@
-"""However many rounds a run had: its certificate is written in few bytes, and what is read is what was written."""
+"""Rounds, however many, and sets of hypotheses: written in few bytes, and what is read is what was written."""
 
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadCertificate
 from replical.lab.certificate.file import MANY, SCHEMA, fold_rounds, read, text_of, unfold_rounds, write
+from replical.learners.proof import indices_of, set_of
 
 COUNTS = st.integers(0, 3) | st.integers(0, 10**30)
 ROUNDS = st.lists(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, st.integers(1, 5)), max_size=8)
@@ -75,3 +77,13 @@ def test_what_nobody_wrote_is_refused(tmp_path, change):
     (tmp_path / "a.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
     with pytest.raises(BadCertificate, match=r"damaged|edited"):
         read(tmp_path / "a.json")
+
+
+@settings(max_examples=60)
+@given(st.sets(st.integers(0, 40)))
+def test_sets_are_written_as_ranges_and_read_back(members):
+    indices = np.array(sorted(members), dtype=np.int64)
+    told = set_of(indices)
+    assert told["count"] == len(members)
+    assert len(told["ranges"]) == sum(h - 1 not in members for h in members)
+    assert indices_of(told, 41).tolist() == indices.tolist()
