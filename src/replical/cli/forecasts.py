@@ -57,19 +57,15 @@ def bill_reading(setting: Setting, all_bills: list[Bill], best: Bill | None, bes
     sentence += f" cheapest replicable learner is {best.learner} with {labels}"
     if not best_any.replicable:
         sentence += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
-    absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _is_of_the_paper(bill.learner)]
-    if absurd:
-        asked = amount(absurd[0].labels or 0)
-        sentence += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
+    for bill in (each for each in all_bills if each.absurd and each.plan == "paper"):
+        record = find(bill.learner)
+        if record.replicable and record.active and not record.boosts:  # one of the paper's two new learners
+            asked = amount(bill.labels or 0)
+            sentence += f"; the paper's own sizes for {bill.learner} ask for {asked}, which nobody can pay"
+            break
     if best.absurd:
         sentence += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
     return sentence + "."
-
-
-def _is_of_the_paper(learner: str) -> bool:
-    """Is it one of the paper's two new learners?"""
-    record = find(learner)
-    return record.replicable and record.active and not record.boosts
 
 
 def show_bills(
@@ -278,7 +274,7 @@ class Outlook:
     ) -> None:
         self._session, self._tell, self._next = session, tell, FIRST
         self._whole = None if expected is None else expected + session.error_labels  # about how many it will be in all
-        self._within: float | None = None  # as close to the best the first of a public order is proven to be
+        self.within: str | None = None  # as close to the best the first of a public order is proven to be
         self._span: Span | None = None  # labels left by the last estimate, when there were `_at`
         self._at = 0
 
@@ -304,19 +300,14 @@ class Outlook:
         elif session.budget is not None:  # labels that are left sharpen the tolerance
             self._whole = None
         words = [count(self._at, "label"), "" if self._span is None else self._span.of("left", "left")]
-        known = not standing.behind and standing.tolerance is not None and standing.tolerance < 1
-        self._within = standing.tolerance if known else None
+        tolerance = 1.0 if standing.behind or standing.tolerance is None else standing.tolerance
+        self.within = at_most(tolerance) if tolerance < 1 else None
         name = "" if first is None else session.protocol.recipe.describe(first)
         if first is not None and standing.behind:
             words.append(f"{name}, the first of the public order, is clearly behind")
         elif self.within is not None:
             words.append(f"proven so far: {name} is within {self.within} of the best")
         return "; ".join(filter(None, words)) if any(words[1:]) else ""
-
-    @property
-    def within(self) -> str | None:
-        """As close to the best the first of a public order is proven to be; None if nothing is known."""
-        return None if self._within is None else at_most(self._within)
 
     @property
     def about(self) -> int | None:

@@ -79,18 +79,10 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Which rows belong `together` is one value a row.
         """
-        options = {name: getattr(self, name) for name in ("nu", "theta") if find(self.learner).uses(name)}
-        learner_plan = plan(
-            self.learner,
-            C,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=self.rho,
-            pool="finite",
-            max_labels=self.max_labels,
-            **public,
-            **options,
-        )
+        names = ["epsilon", "delta", "rho", "max_labels"]
+        names += [name for name in ("nu", "theta") if find(self.learner).uses(name)]
+        options = {name: getattr(self, name) for name in names}
+        learner_plan = plan(self.learner, C, pool="finite", **public, **options)
         return self._ask(learner_for(learner_plan), C, items, labels, seed, together)
 
     def _ask(self, learner: Learner, C: Any, items: Any, labels: RowCodes, seed: str, together: Any = None) -> Result:
@@ -150,26 +142,6 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 stacklevel=3,
             )
 
-    def _two_classes(self, X: Any, y: Any, oracle: Oracle | None) -> tuple[NDArray[Any], NDArray[Any], RowCodes]:
-        """The checked items, the two labels, and a way to look one up."""
-        if y is None and oracle is None:
-            self._labels(y, oracle)
-        if y is None:
-            X = validate_data(self, X)
-        else:
-            X, y = validate_data(self, X, y)
-        classes, labels = self._labels(y, oracle)
-        if (count := len(classes)) != 2:
-            helps = (
-                "If y holds one label by chance, give both as classes=[..]."
-                if count < 2
-                else "For more than two, fit models of any kind on public rows and choose among them: ReplicableSelector."
-            )
-            raise ValueError(
-                f"Only binary classification is supported. {count} {plural(count, 'class', 'classes')} given. {helps}"
-            )
-        return X, classes, labels
-
     def _labels(
         self, y: Any, oracle: Oracle | None, candidate_labels: Sequence[Any] = ()
     ) -> tuple[NDArray[Any], RowCodes]:
@@ -199,6 +171,35 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")
+
+
+class TwoClasses(Replicable):
+    """Estimators that find a rule, and know two labels."""
+
+    def _two_classes(self, X: Any, y: Any, oracle: Oracle | None) -> tuple[NDArray[Any], NDArray[Any], RowCodes]:
+        """The checked items, the two labels, and a way to look one up."""
+        if y is None and oracle is None:
+            self._labels(y, oracle)
+        if y is None:
+            X = validate_data(self, X)
+        else:
+            X, y = validate_data(self, X, y)
+        classes, labels = self._labels(y, oracle)
+        if (count := len(classes)) != 2:
+            helps = (
+                "If y holds one label by chance, give both as classes=[..]."
+                if count < 2
+                else "For more than two, fit models of any kind on public rows and choose among them: ReplicableSelector."
+            )
+            raise ValueError(
+                f"Only binary classification is supported. {count} {plural(count, 'class', 'classes')} given. {helps}"
+            )
+        return X, classes, labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 SKIPPED = np.iinfo(np.uint16).max  # in place of a code: nobody can label this row

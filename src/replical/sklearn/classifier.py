@@ -17,10 +17,10 @@ from replical.classes.stumps import Stumps
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
 from replical.learners.handicap.handicaps import Handicaps
-from replical.sklearn.base import Oracle, Replicable, check_apart
+from replical.sklearn.base import Oracle, TwoClasses, check_apart
 
 
-class ReplicableClassifier(Replicable):
+class ReplicableClassifier(TwoClasses):
     """A classifier that another lab, with other data and the same seed, would have chosen too.
 
     It knows two classes. For three and more, fit models of any kind on public rows and choose with `ReplicableSelector`.
@@ -205,8 +205,3 @@ class ReplicableClassifier(Replicable):
         codes = self.class_.codes(self.class_.items(X), np.array([self.hypothesis_]))[0]
         labels: NDArray[Any] = self.classes_[codes]
         return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags

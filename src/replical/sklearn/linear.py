@@ -13,10 +13,10 @@ from replical.core.exact import check_between
 from replical.lattice.learner import Lattice, LatticeProof
 from replical.lattice.linear import Linear, heights, step_for
 from replical.lattice.plan import lattice_plan
-from replical.sklearn.base import Oracle, Replicable
+from replical.sklearn.base import Oracle, TwoClasses
 
 
-class ReplicableLinear(Replicable):
+class ReplicableLinear(TwoClasses):
     """A linear classifier that another lab, with other data and the same seed, would have found too.
 
     Where some half-space makes no error, it asks near the boundary until all that are left lie in one cell of a public
@@ -141,17 +141,8 @@ class ReplicableLinear(Replicable):
         d = X.shape[1] + (self.intercept is not None)
         step = step_for(check_between("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
         C = Linear(X.shape[1], step=step, seed=seed, intercept=self.intercept)
-        plan = lattice_plan(
-            C,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            rho=self.rho,
-            labs=self.labs,
-            checks=self.checks,
-            noisy=self.noisy,
-            wrong=self.wrong,
-            max_labels=self.max_labels,
-        )
+        names = ("epsilon", "delta", "rho", "labs", "checks", "noisy", "wrong", "max_labels")
+        plan = lattice_plan(C, **{name: getattr(self, name) for name in names})
         result = self._ask(Lattice(plan), C, X, labels, seed)
         found, h = result.proof, result.hypothesis
         assert isinstance(found, LatticeProof), "every run of Lattice ends with one"
@@ -176,8 +167,3 @@ class ReplicableLinear(Replicable):
         second = self.decision_function(X) >= 0
         labels: NDArray[Any] = self.classes_[second.astype(np.int64)]
         return labels
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
