@@ -24,7 +24,7 @@ from replical.core.parallel import Workers, cores, ordered_map
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.result import Proof, Result
+from replical.learners.result import Result
 from replical.worlds.labs import CONTROLLED, Controls, Lab, controls, is_controlled, pair_string, run_lab
 from replical.worlds.world import Population, World
 
@@ -173,6 +173,7 @@ def summarise(number: int, population: Population, labs: tuple[Lab, ...], under:
     Of more than two labs the first two are the pair, and all are its group; `under` controls it did so.
     """
     one, two = (lab.result for lab in labs[:2])
+    proven = [Proven(each.certified, each.rho_proven) for each in (one.proof, two.proof) if each is not None]
     return Pair(
         number=number,
         target=population.target,
@@ -183,7 +184,7 @@ def summarise(number: int, population: Population, labs: tuple[Lab, ...], under:
         labels=(one.labels, two.labels),
         excess_errors=(labs[0].excess_error, labs[1].excess_error),
         stopped_short=(not one.stopped, not two.stopped),
-        proofs=None if one.proof is None or two.proof is None else (Proven.of(one.proof), Proven.of(two.proof)),
+        proofs=(proven[0], proven[1]) if len(proven) == 2 else None,
         group=_group([lab.result for lab in labs]),
         controls=under,
     )
@@ -213,15 +214,10 @@ def _group(results: Sequence[Result]) -> LabGroup:
 
 
 class Proven(NamedTuple):
-    """What one lab of a pair has proven."""
+    """What one lab of a pair has proven; its whole proof is much larger."""
 
     certified: bool
     rho_proven: float
-
-    @classmethod
-    def of(cls, proof: Proof) -> Proven:
-        """Of a whole proof, which is much larger."""
-        return cls(proof.certified, proof.rho_proven)
 
 
 @dataclass(frozen=True, kw_only=True)

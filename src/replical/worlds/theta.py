@@ -92,8 +92,10 @@ def theta(
             break
     if progress is not None:
         progress(len(centres), len(centres))
-    exact = isinstance(over, Population | ExactPool)
-    return best.coefficient(metric.total, 0.0 if exact else _sampling_error(len(C), metric.total))
+    off = math.sqrt(
+        math.log(2 * len(C) ** 2 / _CONFIDENCE) / (2 * metric.total)
+    )  # Hoeffding for all n² distances at once
+    return best.coefficient(metric.total, 0.0 if isinstance(over, Population | ExactPool) else off)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,11 +160,6 @@ def _peaks(centres: Indices, tops: Tops, smallest: Fraction, best: _Peak) -> Ite
         if attained and (peak.disputed == 0 or Fraction(disputed, attained) > peak.ratio):
             peak = replace(peak, ratio=Fraction(disputed, attained), radius=Fraction(attained), disputed=disputed)
         yield peak
-
-
-def _sampling_error(n: int, total: int) -> float:
-    """Hoeffding for all n² distances at once."""
-    return math.sqrt(math.log(2 * n * n / _CONFIDENCE) / (2 * total))
 
 
 def ball(C: HypothesisClass, over: Measurable, h: int, r: float) -> Indices:

@@ -42,7 +42,6 @@ from replical.learners.plan import (
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool, ExactPool
 from replical.pools.query import Answers, Query
-from replical.pools.version_space import VersionSpace
 
 FREQUENT = "a heavy hitter: some string's winner is frequent enough"
 Runs = Generator[Query, Answers, Counter[int]]
@@ -105,7 +104,7 @@ class Boosted:
         PoolExhausted
             If a finite pool is too small to be shared among the runs, or a run needs more than its share.
         """
-        plan, tried, cache = self.plan, [], LabelCache()
+        plan, tried, cache, V = self.plan, [], LabelCache(), pool.version_space()
         for string in range(plan.strings):
             winner = yield from self._heavy_hitter(pool, shared, string, cache)
             tried.append(winner)
@@ -114,7 +113,7 @@ class Boosted:
         return BoostedResult(
             hypothesis=winner.h if winner.frequent else None,
             unrounded=tried[0].h,
-            V=_singleton(pool, winner.h) if winner.frequent else pool.version_space(),
+            V=V.keep(V.indices == winner.h) if winner.frequent else V,
             conditions=(
                 *plan.conditions,
                 Condition(name=FREQUENT, value=float(winner.frequency), bound=float(winner.v), held=winner.frequent),
@@ -144,7 +143,8 @@ class Boosted:
         heavy, counted = yield from heavy_hitters(draw, sizes, v)  # v' is above one half: at most one is in the list
         if len(broken) == 2:
             raise broken[0]
-        h, times = _most_frequent(Counter({h: counted[h] for h in heavy}) or counted)
+        wins = {h: counted[h] for h in heavy} or counted
+        h, times = min(wins.items(), key=lambda win: (-win[1], win[0]), default=(0, 0))  # the smaller index if tied
         return Winner(h, Fraction(times, sizes.counted), v)
 
     def _runs(self, pool: AnyPool, r: SharedRandomness, sets: range, cache: LabelCache) -> Runs:
@@ -209,16 +209,6 @@ class Winner:
     def frequent(self) -> bool:
         """Is it the answer?"""
         return self.frequency >= self.v
-
-
-def _most_frequent(wins: Counter[int]) -> tuple[int, int]:
-    """The smaller index if tied."""
-    return min(wins.items(), key=lambda win: (-win[1], win[0]), default=(0, 0))
-
-
-def _singleton(pool: AnyPool, h: int) -> VersionSpace:
-    V = pool.version_space()
-    return V.keep(V.indices == h)
 
 
 class LabelCache:
@@ -412,23 +402,12 @@ def _sizes(runs: int | None, proven: HeavyHitters) -> HeavyHitters:
 
 
 def _conditions(task: Task, K: int, needed: int) -> tuple[Condition, ...]:
-    conditions = []
-    if task.strings:
-        failing = (1 / 25) ** K
-        bound = float(task.rho / 4)
-        conditions.append(
-            Condition(
-                name="all strings are bad with probability at most rho/4",
-                value=failing,
-                bound=bound,
-                held=failing <= bound,
-            )
-        )
-    if task.runs:
-        held = task.runs >= needed
-        conditions.append(
-            Condition(
-                name="runs with each string are at least what the proof needs", value=task.runs, bound=needed, held=held
-            )
-        )
-    return tuple(conditions)
+    """What own numbers of strings and runs may break."""
+    bad, few = (
+        "all strings are bad with probability at most rho/4",
+        "runs with each string are at least what the proof needs",
+    )
+    failing, bound, runs = (1 / 25) ** K, float(task.rho / 4), task.runs or 0
+    own_strings = Condition(name=bad, value=failing, bound=bound, held=failing <= bound)
+    own_runs = Condition(name=few, value=runs, bound=needed, held=runs >= needed)
+    return (own_strings,) * bool(task.strings) + (own_runs,) * bool(task.runs)

@@ -36,7 +36,7 @@ _SUM = 2**62  # labels of one query are added up in 63 bits
 
 def fits(plan: Plan, pool: AnyPool) -> bool:
     """Can runs of this plan be made in bulk on this pool?"""
-    return isinstance(pool, ExactPool) and plan.learner in FORMS and FORMS[plan.learner].largest(plan) < _EXACT
+    return isinstance(pool, ExactPool) and plan.learner in FORMS and FORMS[plan.learner][1](plan) < _EXACT
 
 
 def in_bulk(
@@ -45,12 +45,12 @@ def in_bulk(
     """How often each hypothesis is the answer of a run; `EmptyVersionSpace` if no run keeps anybody."""
     generator, broken = pool.generator(*name), None
     wins: Counter[int] = Counter()
-    form = FORMS[plan.learner]
-    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // form.largest(plan)))
+    run, largest = FORMS[plan.learner]
+    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // largest(plan)))
     for begin in range(0, runs, most):
         flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
         try:
-            flock = yield from form.run(plan, flock, shared)
+            flock = yield from run(plan, flock, shared)
         except EmptyVersionSpace as error:  # nobody in any run of this table
             broken = error
             continue
@@ -200,16 +200,10 @@ def _each(group: Group, k: int) -> Sizes:
     return np.full(group.runs, k, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class Form:
-    """How runs of a learner are made as a flock, and the largest sample of one step."""
-
-    run: Callable[[Any, Flock, SharedRandomness], Generator[Query, Answers, Flock]]
-    largest: Callable[[Any], int]
-
-
-FORMS = {
-    "replical": Form(replical, lambda plan: max(plan.k, plan.integer("k_final"))),
-    "replica2": Form(replica2, lambda plan: max(plan.k, plan.final_size(Fraction(1)))),
-    "replicable-erm": Form(replicable_erm, lambda plan: plan.k),
+# How runs of a learner are made as a flock, and the largest sample of one step.
+Form = tuple[Callable[[Any, Flock, SharedRandomness], Generator[Query, Answers, Flock]], Callable[[Any], int]]
+FORMS: dict[str, Form] = {
+    "replical": (replical, lambda plan: max(plan.k, plan.integer("k_final"))),
+    "replica2": (replica2, lambda plan: max(plan.k, plan.final_size(Fraction(1)))),
+    "replicable-erm": (replicable_erm, lambda plan: plan.k),
 }

@@ -20,6 +20,7 @@ from math import floor
 
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
+from replical.core.text import amount
 from replical.errors import PlanMismatch, PoolExhausted
 from replical.learners.base import Conversation, check_plan, stop_condition
 from replical.learners.paper.a2 import (
@@ -214,7 +215,7 @@ class ScanningReplicA2Plan(TightReplicA2Plan):
         if pool.size < self.pool_least:
             times = Decimal(self.pool_enough) / pool.size
             raise PoolExhausted(
-                f"replica2 needs at least {_in_words(self.pool_least)} items and {_in_words(self.pool_enough)} would do, "
+                f"replica2 needs at least {amount(self.pool_least)} items and {amount(self.pool_enough)} would do, "
                 f"{times:,.1f} times the pool of {pool.size:,}: bring more items, ask for less by larger epsilon or rho, or "
                 "take the learner handicap"
             )
@@ -222,10 +223,6 @@ class ScanningReplicA2Plan(TightReplicA2Plan):
     def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
         """errors ≤ ν̄T + k/(8Θ), T items scanned, whatever the shared threshold and the measured mass are."""
         return floor(self["nu_bar"] * scanned + 2 * self["loop_unit"] * self.k)
-
-
-def _in_words(items: int) -> str:
-    return f"{items:,}" if items < 10**12 else f"{Decimal(items):.3g}"
 
 
 def paper(task: Task) -> ReplicA2Plan:
