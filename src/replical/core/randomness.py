@@ -91,7 +91,7 @@ class SharedRandomness:
 
     def word(self, *name: str | int, index: int = 0) -> int:
         """The 64-bit word of a `name` at any `index`, in constant time."""
-        return int(_words(self._secret, name, index, 1)[0])
+        return int(self.words(*name, start=index, count=1)[0])
 
     def uniform(self, *name: str | int, low: float = 0.0, high: float = 1.0) -> float:
         """A number in [`low`, `high`) with 53 random bits, from the first word of a `name`.

@@ -72,10 +72,6 @@ class OwnString(SharedRandomness):
         """The words of a name."""
         return self._source(name).words(*name, start=start, count=count)
 
-    def word(self, *name: str | int, index: int = 0) -> int:
-        """The word of a name at an index."""
-        return self._source(name).word(*name, index=index)
-
     def ranks(self, *name: str | int, indices: Indices) -> Words:
         """The words of a name at some indices."""
         return self._source(name).ranks(*name, indices=indices)
