@@ -15,14 +15,14 @@ from replical import KnownLabels, PrivateRandomness, Protocol, Session, learn, r
 from replical.lab.journal.journal import Journal
 from replical.lab.pool import LabPool
 
-# Answers one item after the other and says so once it is acknowledged; with a word more it waits for a line before each.
+# Answers one item after the other and says so once it is acknowledged.
 DRIVER = """
 import os, sys
 from pathlib import Path
 from replical import Protocol, Session, read_pool
 from replical.lab.journal.journal import Journal
 from replical.lab.tables import read_labels
-folder, where, patiently = Path(sys.argv[1]), sys.argv[2], len(sys.argv) > 3
+folder, where = Path(sys.argv[1]), sys.argv[2]
 protocol = Protocol.read(folder / "protocol.toml")
 lab = read_pool(folder / "pool.csv", protocol.recipe)
 labels = read_labels(folder / "labels.csv", "y", protocol.labels)
@@ -32,8 +32,6 @@ with Journal(where) as journal:
         item = session.open[-1]
         session.answer(item, protocol.labels[labels[item]])
         os.write(1, f"{item}\\n".encode())
-        if patiently:
-            sys.stdin.readline()
     session.finish()
 os.write(1, b"done\\n")
 """
@@ -148,10 +146,6 @@ class Processes:
         )  # fmt: skip
         self._started.append(process)
         return process
-
-    def driver(self, *words):
-        """Somebody who answers one item after the other: folder, journal, and "patiently" if they wait for a line."""
-        return self.start("-c", DRIVER, *words)
 
     def kill(self, process):
         """kill -9, and what was said until then; whole lines only."""

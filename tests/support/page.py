@@ -150,11 +150,3 @@ def get(port, path="/"):
     status = connection.getresponse().status
     connection.close()
     return status
-
-
-def serve_for_ever(folder):
-    """For a process of its own, which is killed in the end; it says its port."""
-    with opened(folder) as world:
-        serve.serve(
-            application(*world), host="127.0.0.1", port=0, ended=lambda: False, started=lambda at: print(at, flush=True)
-        )

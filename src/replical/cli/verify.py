@@ -229,9 +229,7 @@ def _read_valid(path: Path, pool: Path | None, id_column: str) -> tuple[dict[str
     if pool is not None and verdict.valid:
         lab = _read_lab(certificate, pool, id_column)
         verdict = verify(certificate, lab)
-    if not verdict.valid:
-        wrong = verdict.objection
-        raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
+    verdict.refuse_unless_valid(str(path), "it is not compared")
     return certificate, verdict, lab
 
 

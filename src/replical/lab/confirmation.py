@@ -29,10 +29,7 @@ def confirming(
     max_labels: int | None = None,
 ) -> Confirming:
     """The protocol of a certificate, to confirm its answer; what is left out is the protocol's own."""
-    verdict = verify(certificate)
-    if not verdict.valid:
-        wrong = verdict.objection
-        raise BadCertificate(f"the certificate is not valid ({wrong.name}: {wrong.detail}), so it is not confirmed")
+    verify(certificate).refuse_unless_valid("the certificate", "it is not confirmed")
     body = certificate["body"]
     if family_of(record_of(body)).confirms:
         raise BadCertificate("the certificate is itself a confirmation: give the certificate that it is about")

@@ -2,11 +2,8 @@
 
 import contextlib
 import http.client
-import os
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -262,32 +259,3 @@ def test_where_everybody_is_served_the_next_hears_so(world, monkeypatch):
         for person in people:
             assert person.getresponse().status == 200
             person.close()
-
-
-@pytest.mark.slow
-def test_1300_half_open_requests_and_1024_files(tmp_path):
-    """Before, the page had no file left to open, and answered nobody as long as the flood lasted."""
-    resource = pytest.importorskip("resource")
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < 2000:
-        pytest.skip("this machine does not let us open so many")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
-    code = "import resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (1024, 1024)); sys.path.insert(0, sys.argv[1])\n"
-    code += "from pathlib import Path; from support.page import serve_for_ever; serve_for_ever(Path(sys.argv[2]))"
-    tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    server = subprocess.Popen(
-        [sys.executable, "-c", code, tests, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    try:
-        port = int(server.stdout.readline())
-        with contextlib.ExitStack() as held:
-            half_open(port, 1300, held)
-            begun = time.monotonic()
-            for _ in range(10):
-                assert get(port) == 200
-            assert time.monotonic() - begun < 5
-        assert server.poll() is None
-    finally:
-        server.kill()
-        assert server.communicate()[1] == ""
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

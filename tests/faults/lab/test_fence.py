@@ -73,28 +73,6 @@ def test_the_first_of_two_runners_writes_nothing_more(where, lose, world):
     assert len(answers) == len(set(answers)) == len(after.ledger.labels)
 
 
-@pytest.mark.parametrize("where", ["postgres", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)
-def test_two_processes(where, lose, world, tmp_path, processes, command):
-    """The first one waits for a person; when they answer at last another process has ended the run."""
-    files = world.write(tmp_path)
-    process = processes.driver(tmp_path, where, "patiently")
-    first = process.stdout.readline().strip()
-    words = files.run(where, tmp_path / "a.json")
-    assert "another runner is using the journal" in " ".join(command(*words)[2].split())
-    lose()
-    assert command(*words)[0] == 0
-    with Journal(where, write=False) as journal:
-        known = journal.events()
-    process.stdin.write("\n")
-    code, said, err = processes.finish(process)
-    assert (code, said) == (1, "")  # nothing more is acknowledged
-    assert "nothing that was acknowledged is lost" in err
-    with Journal(where, write=False) as journal:
-        assert journal.events() == known
-    assert known[-1].kind == "done"
-    assert [event.item for event in known if event.kind == "answer"].count(first) == 1
-
-
 @pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
 def test_a_page_whose_run_is_lost_ends(where, lose, world, tmp_path, monkeypatch):
     """Whoever answers is told, and whoever started the run: one sentence, and the page is gone."""

@@ -138,39 +138,7 @@ def test_a_kill_while_the_journal_is_made(processes, make_world, tmp_path, comma
         assert journal.events()[0].kind == "created"
 
 
-# ---- two at once ----
-
-
 # ---- out of disk ----
-FULL = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
-from replical.cli import main
-from replical.errors import BadJournal
-sys.exit(main(sys.argv[2:]))
-"""
-
-
-@pytest.mark.parametrize(
-    "room", [20_000, *(pytest.param(room, marks=pytest.mark.slow) for room in (0, 60_000, 90_000, 120_000))]
-)
-def test_no_room_on_the_disk(processes, lab, room):
-    """No file may grow beyond so many bytes: while the journal is opened, or some labels later."""
-    process = processes.start("-c", FULL, room, *lab.words, *lab.column)
-    code, out, err = processes.finish(process)
-    assert (code, out) == (2, "")
-    assert "Traceback" not in err
-    told = " ".join(err.split())
-    assert f"the journal {lab.path} cannot be used" in told
-    assert told.endswith("nothing that was acknowledged is lost")
-    rows = sound(lab)
-    assert (len(rows) > 0) == (room >= 60_000)
-    assert len(rows) % BATCH == 0
-    with Journal(lab.path, write=False) as journal:
-        assert len(journal.events()) >= 4  # as it was made, at least
-    ends_as_if_nothing_had_happened(lab)
-
-
 def test_no_room_is_no_end_for_a_session(make_world, tmp_path):
     """A label that could not be written is not known either: the item stays open, and is answered once there is room."""
     resource = pytest.importorskip("resource")

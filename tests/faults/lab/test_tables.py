@@ -13,7 +13,7 @@ from replical.core.files import trusting_sizes
 from replical.errors import ReplicalError
 from replical.lab import columns
 from replical.lab.tables import ItemColumns, read_labels, read_pool
-from support.fuzz import fuzz, replay
+from support.fuzz import replay
 from support.tables import GOOD, PREDICTS, refused, write
 
 pa = pytest.importorskip("pyarrow")
@@ -139,14 +139,6 @@ def test_files_that_once_raised_are_refused():
     outcomes = replay(RAISED, 2, FORMATS)
     assert outcomes.found == []
     assert outcomes.all.total() == 2
-
-
-@pytest.mark.slow
-def test_four_thousand_damaged_tables():
-    outcomes = fuzz(4000, 5, FORMATS)
-    assert outcomes.found == []
-    assert outcomes.all["accepted"] > 100
-    assert outcomes.all["refused"] > 2000
 
 
 def same(count, value="no"):

@@ -1,7 +1,6 @@
 """The same cells on a Dask cluster, started here or elsewhere, and what happens when parts of it go away."""
 
 import os
-import signal
 import sys
 import threading
 import time
@@ -28,14 +27,6 @@ def usual(tmp_path_factory):
     with local(1) as busy:
         kept = Sweep(Study.of(BASE).cells(), Store(tmp_path_factory.mktemp("usual")), busy).run()
     return {name: (each.rows, each.facts) for name, each in kept.items()}
-
-
-@pytest.mark.slow
-def test_threads_of_a_worker_elsewhere_find_the_same(elsewhere, sweep, usual):
-    for address in (elsewhere, f"tcp://{elsewhere}"):
-        with cluster(address) as busy:
-            assert (busy.count, busy.words) == (3, f"3 on Dask at {address}")
-            assert sweep(BASE, workers=busy).tables == usual
 
 
 def test_a_cluster_goes_on_where_processes_stopped_and_back(elsewhere, sweep, usual, tmp_path):
@@ -104,43 +95,6 @@ def test_where_nobody_answers_it_is_said_at_once(address):
 def test_how_to_start_workers_here(address):
     with pytest.raises(BadUsage, match="starts N worker processes, e.g. local:2, got 'local"), cluster(address):
         pass
-
-
-def test_a_killed_worker_costs_its_own_pieces(sweep, usual, tasks, tmp_path):
-    """One of two processes of a cluster started here is killed in the middle of a piece: there it waits for that."""
-    ran, wanted, hung = (tmp_path / name for name in ("ran", "wanted", "hung"))
-    ran.mkdir()
-    tasks(f"""
-def task(piece):
-    (Path({str(ran)!r}) / f"{{piece.cell}}-{{piece.start}}-{{os.getpid()}}").write_text(str(piece.end - piece.start))
-    time.sleep(0.1)
-    if Path({str(wanted)!r}).exists():
-        try:
-            Path({str(hung)!r}).mkdir()
-        except FileExistsError:
-            return work(piece)
-        (Path({str(hung)!r}) / str(os.getpid())).touch()
-        time.sleep(600)
-    return work(piece)
-""")
-    killed = []
-
-    def kill(far):
-        if far.pairs_done >= 40:
-            wanted.touch()
-        if hung.exists() and not killed:
-            killed.extend(path.name for path in hung.iterdir())
-            for pid in killed:
-                os.kill(int(pid), signal.SIGKILL)
-
-    with cluster("local:2") as busy:
-        assert busy.words == "2 on Dask at local:2"
-        assert busy.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result() is None
-        assert sweep(BASE, workers=busy, progress=kill).tables == usual
-    assert sum({path.name.rpartition("-")[0]: int(path.read_text()) for path in ran.iterdir()}.values()) == 4 * 60
-    runs = [path.name.split("-") for path in ran.iterdir()]
-    again = [run for run in runs if run[2] != killed[0] and [*run[:2], killed[0]] in runs]
-    assert 1 <= len(again) <= 4  # the one it worked on, and what it had not yet handed over
 
 
 @pytest.mark.slow

@@ -11,11 +11,9 @@ import time
 
 import pytest
 
-from replical.core.parallel import local
-from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from support.processes import INTERRUPTED, gone, interrupt, members
+from support.processes import INTERRUPTED, gone, interrupt
 from support.studies import BASE, GRID
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
@@ -34,14 +32,6 @@ def long_file(study_file):
 
 
 LONG_STUDY = {**BASE, "grid": [LONG], "stop": {"pairs": 200}}
-
-
-@pytest.fixture(scope="module")
-def long_tables(tmp_path_factory):
-    """What one process finds, undisturbed."""
-    with local(1) as busy:
-        kept = Sweep(Study.of(LONG_STUDY).cells(), Store(tmp_path_factory.mktemp("long")), busy).run()
-    return {name: (each.rows, each.facts) for name, each in kept.items()}
 
 
 def complete(folder):
@@ -82,20 +72,6 @@ def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, sta
     os.kill(process.pid, number)
     process.communicate(timeout=60)
     assert gone(process.pid)
-
-
-@pytest.mark.slow
-def test_a_worker_killed_from_outside_is_a_line_on_the_side(long_file, tmp_path, start, until, sweep, long_tables):
-    out = tmp_path / "out"
-    process = start("paper", "study", long_file, "--out", out, "--workers", 2, "--json")
-    until(lambda: set(out.glob("cells/[0-9a-f]*")))
-    os.kill(members(process.pid, "spawn_main")[0], signal.SIGKILL)
-    until(lambda: len(set(out.glob("cells/[0-9a-f]*"))) == 10)
-    process.kill()  # all the rest is pictures
-    _, err = process.communicate()
-    assert err.count("a worker was lost during") <= 1
-    assert "Traceback" not in err
-    assert sweep(LONG_STUDY, folder=out).tables == long_tables
 
 
 @pytest.mark.slow

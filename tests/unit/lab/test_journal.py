@@ -6,7 +6,6 @@ import sqlite3
 import stat
 
 import pytest
-import sqlalchemy
 
 from replical.errors import BadJournal
 from replical.lab.journal.journal import SCHEMA, Event, Journal
@@ -81,26 +80,6 @@ def test_rights_that_somebody_gave_stay(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
-def test_the_connection_that_writes_waits_for_the_disk(tmp_path):
-    """Asked of the very connections that commit: write-ahead log, and synchronous = 2, which is FULL."""
-    found = []
-
-    def committing(connection):
-        raw = connection.connection.dbapi_connection
-        modes = [raw.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in ("journal_mode", "synchronous")]
-        found.append(tuple(modes))
-
-    sqlalchemy.event.listen(sqlalchemy.Engine, "commit", committing)
-    try:
-        for _ in range(2):  # a new journal, and one that is opened again
-            with Journal(tmp_path / "a.db") as journal:
-                journal.append([Event(kind="ask", item="one")])
-    finally:
-        sqlalchemy.event.remove(sqlalchemy.Engine, "commit", committing)
-    assert len(found) >= 4
-    assert set(found) == {("wal", 2)}
-
-
 def test_events_that_are_written_together_are_there_together(path):
     """A batch of answers is one transaction: the second row is impossible, so the first is not there either."""
     with Journal(path) as journal:
@@ -159,18 +138,6 @@ def test_any_name_will_do(tmp_path, name):
     assert sorted(each.name for each in tmp_path.iterdir()) == sorted([name, f"{name}.lock"])
     with Journal(tmp_path / name, write=False) as journal:
         assert journal.created["schema"] == SCHEMA
-
-
-def test_a_second_runner_of_this_process_is_refused(path):
-    """Refused with a sentence that says what to do; free again after close, also after a refusal."""
-    with Journal(path) as first:
-        for _ in range(2):
-            told = refused(path)
-            assert told.startswith(f"another runner is using the journal {path}")
-            assert "own journal" in told
-        first.append([Event(kind="ask", item="three")])
-    with Journal(path) as again:
-        assert len(again.events()) == 4
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])

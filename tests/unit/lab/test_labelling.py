@@ -242,10 +242,12 @@ def test_the_first_of_two_answers_counts(desk, tmp_path):
     item = session.open[0]
     session.answer(item, truth(item), annotator="ann")
     other = "no" if truth(item) == "yes" else "yes"
-    session.journal.append([Event(kind="answer", item=item, label=session.labels.index(other), annotator="bob")])
+    session.journal.append(
+        [Event(kind="answer", item=item, label=session.protocol.labels.index(other), annotator="bob")]
+    )
     session.journal.append([Event(kind="skip", item=item, annotator="bob")])
     session.refresh()
-    assert (session.ledger.labels[item], session.ledger.skipped) == (session.labels.index(truth(item)), set())
+    assert (session.ledger.labels[item], session.ledger.skipped) == (session.protocol.labels.index(truth(item)), set())
     while session.open:
         session.answer_all({each: truth(each) for each in session.open})
     session.finish()
@@ -259,7 +261,7 @@ def test_a_label_that_lifts_a_skip_is_heard_live(desk):
     session = desk.session
     item = session.open[0]
     session.skip(item)
-    session.journal.append([Event(kind="answer", item=item, label=session.labels.index(truth(item)))])
+    session.journal.append([Event(kind="answer", item=item, label=session.protocol.labels.index(truth(item)))])
     session.refresh()
     assert Session(session.protocol, session.lab, session.journal).open == session.open
 
@@ -283,7 +285,7 @@ def test_the_second_of_two_servers_is_told(tmp_path):
         with pytest.raises(BadLabel, match="has its label already"):
             two.answer(item, "no", annotator="bob")
         assert [event.label for event in journal.events() if event.kind == "answer"] == [1]
-        assert session.labels[Session(made, pool, journal).ledger.labels[item]] == "yes"
+        assert session.protocol.labels[Session(made, pool, journal).ledger.labels[item]] == "yes"
         with pytest.raises(BadLabel, match="has its label already"):
             two.skip(item, annotator="bob")
         with pytest.raises(BadLabel, match="nothing of yours"):

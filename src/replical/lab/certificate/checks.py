@@ -16,7 +16,7 @@ from typing import Any, Literal
 from replical.classes.base import size_of
 from replical.classes.grading import Scores
 from replical.core.text import count
-from replical.errors import ReplicalError
+from replical.errors import BadCertificate, ReplicalError
 from replical.lab.certificate.file import condition_part, seal, summary_hypotheses
 from replical.lab.certificate.schema import Provenance, wrong_shape
 from replical.lab.protocol import Protocol
@@ -89,6 +89,12 @@ class Verification:
     def objection(self) -> Check:
         """Why it is not valid: what is wrong, or that it is not known what to check."""
         return (*self.failed, *self.unchecked)[0]
+
+    def refuse_unless_valid(self, what: str, so: str) -> None:
+        """Refuse `what` was checked if something is wrong with it; `so` says what is not done then."""
+        if not self.valid:
+            wrong = self.objection
+            raise BadCertificate(f"{what} is not valid ({wrong.name}: {wrong.detail}), so {so}")
 
     def with_checks(self, *checks: Check) -> Verification:
         """The same with more `checks`; one of a name that could not be checked before stands in its place."""

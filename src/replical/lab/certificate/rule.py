@@ -95,10 +95,7 @@ def read_rule(path: Path | str) -> Rule:
         If the answer is a model, which speaks for itself.
     """
     certificate = read(Path(path))
-    verdict = verify(certificate)
-    if not verdict.valid:
-        wrong = verdict.objection
-        raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so its rule is not used")
+    verify(certificate).refuse_unless_valid(str(path), "its rule is not used")
     if family_of(record_of(certificate["body"])).confirms:
         raise BadCertificate(f"{path} is a confirmation: give the certificate that it is about")
     body = certificate["body"]

@@ -64,9 +64,9 @@ def verify(
     check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _check_alone(checks, body, protocol)
     if public is not None and readable:
-        checks(unchecked.MADE_IN_PUBLIC, lambda: _check_public(protocol, public))
+        checks(unchecked.MADE_IN_PUBLIC, lambda: (check_made(protocol, public), None)[1])
     if public is not None and lab is not None and readable and checks.all_hold:
-        checks("no item of the pool is in the public table", lambda: _check_public(protocol, public, lab))
+        checks("no item of the pool is in the public table", lambda: check_apart(protocol, public, lab))
     if lab is not None and readable:
         PoolChecks(body, protocol, lab).check(checks)
         level = "pool"
@@ -81,15 +81,6 @@ def verify(
         .with_checks(*unchecked.unchecked_fields(body, protocol, level))
         .with_checks(*unchecked.unchecked_registration(certificate, protocol))
     )
-
-
-def _check_public(protocol: Protocol, public: Path, lab: LabPool | None = None) -> str | None:
-    """Refused in a sentence if it is another table, made another order or cover, or has an item of the `lab`."""
-    if lab is None:
-        check_made(protocol, public)
-    else:
-        check_apart(protocol, public, lab)
-    return None
 
 
 def _check_alone(checks: rules.Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TextIO
 
 import msgspec
-from msgspec import UNSET, Meta, Struct, UnsetType
+from msgspec import Meta, Struct
 
 from replical.classes.grading import Said
 from replical.core.files import write_whole
@@ -53,7 +53,7 @@ class _Protocol(Struct):
 class _First(Struct):
     """What the first event says, as far as it is read before its protocol is."""
 
-    private: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")] | UnsetType = UNSET
+    private: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
     protocol: _Protocol | None = None
     items: Annotated[int, Meta(ge=0)] = 0
 
@@ -519,7 +519,7 @@ class Journal:
         if link is None:
             raise _unlinked_error(self.where, 1)
         try:
-            msgspec.convert(said or {}, _First)
+            msgspec.convert(said, _First | None)
         except msgspec.ValidationError as error:
             raise BadJournal(f"the first event of {self.where} is damaged: {error}") from error
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from replical.core.text import JOINERS, is_seen
-from replical.errors import BadJournal, BadLabel, BadUsage
+from replical.errors import BadLabel, BadUsage
 from replical.lab.journal.journal import Event
 from replical.lab.journal.ledger import VOTE
 from replical.lab.sessions.labelling import RemoteRun
@@ -142,11 +142,7 @@ def name_of(said: object) -> str:
 
 def key_of(created: Mapping[str, Any]) -> bytes:
     """What all secrets of a page are made from; nothing follows from it about the lab's private seed."""
-    try:
-        private = bytes.fromhex(created["private"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadJournal("the first event of the journal is damaged: it has no private seed") from error
-    return hmac.digest(private, b"replical page", "sha256")
+    return hmac.digest(bytes.fromhex(created["private"]), b"replical page", "sha256")
 
 
 def secret_for(key: bytes, purpose: str) -> str:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, NotRequired, TypedDict, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from replical.classes.base import Label
 from replical.classes.grading import Answering, Gold, Said, Scores
 from replical.core.canonical import canonical, digest_of
 from replical.core.memory import without_garbage_collection
@@ -24,20 +23,6 @@ from replical.learners.planning import learner_for
 from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
-
-
-class LabelCounts(TypedDict):
-    """How many labels were asked, answered, skipped and corrected; and how many the lab wanted to spend, if it said so.
-
-    Where outputs are scored these are items, and `judgements` counts scores.
-    """
-
-    asked: int
-    answered: int
-    skipped: int
-    corrected: int
-    budget: NotRequired[int]
-    judgements: NotRequired[int]
 
 
 class Replay:
@@ -324,20 +309,18 @@ class Session(Replay):
         return self.course.result()
 
     @property
-    def labels(self) -> tuple[Label, ...]:
-        """The label set."""
-        return self.protocol.labels
-
-    @property
     def answers(self) -> Answering:
         """What may be said of an item."""
         return self.protocol.answers
 
     @property
-    def counts(self) -> LabelCounts:
-        """How many labels were asked, answered, skipped and corrected."""
+    def counts(self) -> dict[str, int]:
+        """How many labels were asked, answered, skipped and corrected, and the budget of the lab that has one.
+
+        Where outputs are scored these are items, and `judgements` counts scores.
+        """
         labels, skipped = self.used_labels
-        counts: LabelCounts = {
+        counts = {
             "asked": self.course.asked,
             "answered": len(labels),
             "skipped": len(skipped),
