@@ -3,7 +3,7 @@
 ATTACKS = {
     "a number of a certificate changed, digest and seal made anew": 600,
     "confirmations by nobody, beside one run": 4,
-    "file or log of a journal removed, moved, emptied, cut or replaced under a run": 26,
+    "file, log or index of a journal removed, moved, emptied, cut or replaced under a run": 28,
     "a database that computes for hours, or gigabytes, as a journal": 24,
     "an event that says something else than its kind, in a journal that is whole": 230,
     "a copied pool, one row changed, as another lab's": 20,

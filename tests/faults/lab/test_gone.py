@@ -1,6 +1,7 @@
 """Journals whose files are taken away, moved, emptied or replaced under a run: it stops, and no label is lost."""
 
 import csv
+import os
 import re
 import shutil
 import sqlite3
@@ -32,6 +33,13 @@ def log(path, end="wal"):
     return path.with_name(f"{path.name}-{end}")
 
 
+def set_back(path):
+    """Nothing but zeros, and of the date that it had."""
+    before = path.stat()
+    path.write_bytes(bytes(before.st_size))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
 WAYS = {
     "removed": lambda path: path.unlink(),
     "removed with its log": lambda path: (path.unlink(), log(path).unlink()),
@@ -40,6 +48,7 @@ WAYS = {
     "cut": lambda path: path.write_bytes(path.read_bytes()[:4096]),
     "replaced": lambda path: other_journal(path.with_name("other.db")).replace(path),
     "overwritten": lambda path: shutil.copyfile(other_journal(path.with_name("other.db")), path),
+    "overwritten, its date set back": set_back,
     "log removed": lambda path: log(path).unlink(),
     "log emptied": lambda path: log(path).write_bytes(b""),
     "index removed": lambda path: log(path, "shm").unlink(),
@@ -84,7 +93,9 @@ def kept(path):
 @pytest.mark.parametrize("settled", [False, True], ids=["in the log", "in the file"])
 @pytest.mark.parametrize("way", WAYS)
 def test_no_label_is_acknowledged_into_nothing(begun, monkeypatch, tmp_path, way, settled):
-    assert 2 * len(WAYS) == ATTACKS["file or log of a journal removed, moved, emptied, cut or replaced under a run"]
+    assert (
+        2 * len(WAYS) == ATTACKS["file, log or index of a journal removed, moved, emptied, cut or replaced under a run"]
+    )
     path, session, truth = begun
     monkeypatch.chdir(tmp_path)
     if settled:

@@ -127,8 +127,6 @@ def test_a_ragged_row_of_a_wide_file_is_not_quoted_in_full(tmp_path):
 
 
 # ---- made to do harm ----
-
-
 REMEDY = "if you know where it comes from, say --trust-size"
 ONE = recipe({"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}, ("no", "yes"), "s")
 FORMATS = ("parquet", "csv")

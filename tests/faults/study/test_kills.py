@@ -25,7 +25,6 @@ def replical(*words, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
 
 
-# What happens to it
 @pytest.fixture
 def long_file(study_file):
     return study_file(grid=[LONG], stop={"pairs": 200})
@@ -60,18 +59,6 @@ def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path,
     assert gone(process.pid)
     assert 1 <= len(complete(out)) < 10
     assert not list(out.rglob(".part-*"))
-
-
-@pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"]], ids=" ".join)
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.slow
-def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, start, until):
-    out = tmp_path / "out"
-    process = start("paper", "study", long_file, "--out", out, *words)
-    until(lambda: set(out.glob("cells/[0-9a-f]*")))
-    os.kill(process.pid, number)
-    process.communicate(timeout=60)
-    assert gone(process.pid)
 
 
 @pytest.mark.slow

@@ -13,7 +13,6 @@ from replical.study.store import Store
 from support.studies import BASE, of_pairs
 
 
-# Workers that end
 def test_a_killed_worker_costs_its_own_piece_and_nothing_else(sweep, usual, tasks, tmp_path, caplog):
     """One of two processes is killed in the middle of a piece while the other one is in the middle of its own."""
     ran, pairs = tmp_path / "ran", 100

@@ -47,18 +47,6 @@ def test_the_database_itself_refuses_changes(path, statement):
     assert len(before) == 3
 
 
-def test_an_end_that_was_cut_off_shows(path):
-    """AUTOINCREMENT: SQLite remembers the last number, so no event takes the place of one that somebody removed."""
-    write_into(path, "DROP TRIGGER replical_no_delete")
-    write_into(path, "DELETE FROM replical_events WHERE seq = 3")
-    with Journal(path) as journal:
-        for use in (journal.events, lambda: journal.append([Event(kind="ask", item="three")])):
-            with pytest.raises(BadJournal, match="event 3 is missing"):
-                use()
-    with pytest.raises(sqlite3.IntegrityError, match="append-only"):  # and the rule is back
-        write_into(path, "DELETE FROM replical_events WHERE seq = 2")
-
-
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
 def test_only_its_owner_may_read_it(tmp_path, umask):
     """It holds the private seed and what people said. Also the files beside it, while it is open."""
@@ -110,15 +98,12 @@ def test_reading_leaves_no_trace(path, tmp_path):
     assert told == f"there is no journal {tmp_path / 'none.db'}"
     refused(f"sqlite:///{tmp_path / 'none.db'}", write=False)
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a.db", "a.db.lock"]
-    before = path.read_bytes()
-    with Journal(path, write=False) as journal:
+    with Journal(path, write=False) as journal:  # that it changes nothing: faults/lab/test_hostile_journals.py
         assert not journal.writable
         with pytest.raises(BadJournal, match="was opened for reading"):
             journal.append([Event(kind="answer", item="one", label=1)])
         with pytest.raises(BadJournal, match="was opened for reading"):
             journal.create({})
-        assert len(journal.events()) == 3
-    assert path.read_bytes() == before
 
 
 def test_a_missing_folder_is_named(tmp_path):

@@ -454,4 +454,5 @@ def _mark(path: Path) -> Mark | None:
         found = os.stat(path)
     except OSError:
         return None
-    return Mark(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    written = max(found.st_mtime_ns, found.st_ctime_ns)  # whoever sets the date of a file back changes the second
+    return Mark(found.st_dev, found.st_ino, found.st_size, written)
