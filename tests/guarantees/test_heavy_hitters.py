@@ -5,13 +5,12 @@ The base learner asks nothing and all is known about it. Runs are counted at onc
 
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import count, pairwise
 from math import ceil
 
 import numpy as np
 import pytest
-from scipy.stats import binom, fisher_exact
+from scipy.stats import binom
 
 from replical import Boosted, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.learners.planning import learner_for
@@ -196,38 +195,3 @@ def test_labs_agree_at_the_plan_s_own_sizes(name, strings, alarm, request, recor
     record_property("power", same.told())
     assert same.broken == (strings == 2)
     assert accurate == 2 * same.trials
-
-
-LINE = Population(Thresholds(40), target=20)
-
-
-@cache
-def on_a_line(seed, pairs, strings, runs):
-    """Pairs of labs with ReplicableERM that have no common answer; of two runs one names it, and nothing is counted."""
-    made = plan("boosted-replicable-erm", LINE.C, **TASK, rho=0.1, k_final=60, strings=strings, runs=runs)
-    learner = learner_for(made if runs > 2 else without_threshold(made))
-    differ = 0
-    for number in range(pairs):
-        found = []
-        for lab in "AB":
-            own = PrivateRandomness.simulated(seed, number, lab)
-            pool = LINE.pool("exact", own)
-            shared = SharedRandomness(pair_string(seed, number))
-            found.append(learn(learner, pool, LINE.labels(pool, own), shared).hypothesis)
-        differ += found[0] is None or found[0] != found[1]
-    return differ
-
-
-@pytest.mark.claim("boosting")
-@pytest.mark.mutant
-@pytest.mark.slow
-@pytest.mark.parametrize(("strings", "runs"), [(5, 1000), (1, 2)])
-def test_replicable_erm_with_few_labels_is_boosted(strings, runs, alarm, request, record_property):
-    """Fisher's exact test: boosted labs differ less often than labs of one run each, beyond chance."""
-    single, pairs = 400, 150
-    alone = on_a_line("alone", single, 1, 2)
-    differ = on_a_line(request.node.name, pairs, strings, runs)
-    record_property("power", f"{differ} of {pairs} pairs differ; of single runs {alone} of {single}")
-    assert alone >= 0.2 * single
-    less = fisher_exact([[differ, pairs - differ], [alone, single - alone]], alternative="less").pvalue
-    assert (less <= alarm) == (runs > 2)
