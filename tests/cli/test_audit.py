@@ -37,7 +37,6 @@ def test_audit_json_has_the_documented_fields_in_order():
     assert found["inputs"]["theta"] is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "noise"),
     [
