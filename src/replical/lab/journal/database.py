@@ -422,7 +422,8 @@ class Presence:
                 return path, f"{path} is another file than the one that was opened"
             if now.size < known.size:
                 if path == self.index:  # it lies in memory, and who looks beyond its end is ended
-                    os.truncate(path, known.size)
+                    with contextlib.suppress(OSError):
+                        os.truncate(path, known.size)
                 return path, f"{path} was emptied or cut off"
             self._marks[path] = now
             if path == self.file and now.written != known.written:
