@@ -302,7 +302,7 @@ def read_table(path: Path, *, digest: str | None = None) -> tuple[PredictionTabl
         raise BadTable(
             f"the table {path} has another content: its {digest_of(content):.23}... should be {digest:.23}..."
         )
-    table = _rows(content, path)
+    table = read_file(path, content)
     for row, line in zip(table.rows, table.lines, strict=True):
         if "" in row:
             raise BadTable(f"{path}, line {line}: the prediction of {table.header[row.index('')]!r} is missing")
@@ -317,15 +317,11 @@ def read_table(path: Path, *, digest: str | None = None) -> tuple[PredictionTabl
     return C, C.items(table.rows)
 
 
-def read_file(path: Path) -> Rows:
-    """The rows of a CSV file, each as long as its header, no name twice."""
-    return _rows(_read(path), path)
+def read_file(path: Path, content: bytes | None = None) -> Rows:
+    """The rows of a CSV file, each as long as its header, no name twice; of its `content`, where that was read."""
+    text = decode(_read(path) if content is None else content, path, what="the table", refuse=BadTable)
+    return read_csv(text, path, what="the table", refuse=BadTable)
 
 
 def _read(path: Path) -> bytes:
     return read_bytes(path, what="the table", refuse=BadTable)
-
-
-def _rows(content: bytes, path: Path) -> Rows:
-    text = decode(content, path, what="the table", refuse=BadTable)
-    return read_csv(text, path, what="the table", refuse=BadTable)

@@ -136,7 +136,7 @@ class Prior:
         return cls(kind="order", values=places_of, class_fingerprint=C.fingerprint)
 
     @classmethod
-    def by_errors(cls, C: HypothesisClass, errors: ArrayLike) -> Prior:
+    def by_errors(cls, C: HypothesisClass, errors: ArrayLike, *then: Indices) -> Prior:
         """A strict order made from errors on a public sample: the fewest first, equal ones by name.
 
         Parameters
@@ -145,6 +145,8 @@ class Prior:
             The class.
         errors
             How often each hypothesis erred on labelled items that no lab scans, in the order of the class.
+        then
+            Whole numbers that come next where errors are equal, the smallest first.
 
         Returns
         -------
@@ -169,7 +171,9 @@ class Prior:
                 f"{counts.dtype}"
             )
         names = C.candidates if isinstance(C, PredictionTable) else range(len(C))
-        return cls.order(C, sorted(range(len(C)), key=lambda h: (int(counts[h]), names[h])))
+        return cls.order(
+            C, sorted(range(len(C)), key=lambda h: (*(int(each[h]) for each in (counts, *then)), names[h]))
+        )
 
     def check(self, C: HypothesisClass) -> None:
         """Refuse a class `C` that this prior was not made for.

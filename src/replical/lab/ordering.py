@@ -30,7 +30,7 @@ from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.schema import SKIPPED, check_answers, check_transcript
 from replical.learners.catalogue import Record
-from replical.learners.handicap.order import ORDER, Inquiry, PublicOrder, against_the_vote, by_numbers, walk
+from replical.learners.handicap.order import ORDER, Inquiry, PublicOrder, against_the_vote, walk
 from replical.learners.plan import Plan
 
 SCHEMA = "replical.order/1"
@@ -68,7 +68,7 @@ def vote_section(items: LabPool) -> dict[str, Any]:
     """What a protocol says of an order by agreement with the vote of all candidates."""
     C = items.recipe.C
     away = against_the_vote(C, predictions_of(C, items.items), len(items))
-    return _section("vote", items, by_numbers(C, away))
+    return _section("vote", items, Prior.by_errors(C, away))
 
 
 def _section(made: str, items: LabPool, prior: Prior) -> dict[str, Any]:

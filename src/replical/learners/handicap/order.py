@@ -27,7 +27,6 @@ from replical.classes.base import HypothesisClass, Indices, Items
 from replical.classes.losses import Losses
 from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.prior import Prior
-from replical.classes.table import PredictionTable
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation
@@ -123,7 +122,7 @@ class Inquiry:
     @property
     def prior(self) -> Prior:
         """The strict order: fewest errors, then most agreement with the vote, then by name."""
-        return by_numbers(self.C, self.lost, against_the_vote(self.C, self.predictions, len(self.walk)))
+        return Prior.by_errors(self.C, self.lost, against_the_vote(self.C, self.predictions, len(self.walk)))
 
 
 def walk(ids: tuple[str, ...]) -> Indices:
@@ -148,12 +147,6 @@ def against_the_vote(C: HypothesisClass, predictions: Predictions, items: int) -
     counts = np.zeros_like(votes)
     counts[every, votes.argmax(axis=1)] = 1
     return predictions.errors(every, counts, np.arange(len(C), dtype=np.int64))
-
-
-def by_numbers(C: HypothesisClass, *numbers: NDArray[np.int64]) -> Prior:
-    """The strict order by these numbers, the smallest first, ties by the next of them and at last by name."""
-    names = C.candidates if isinstance(C, PredictionTable) else range(len(C))
-    return Prior.order(C, sorted(range(len(C)), key=lambda h: (*(int(each[h]) for each in numbers), names[h])))
 
 
 # In no list of learners: what it makes is an order, before there is a protocol.

@@ -45,11 +45,14 @@ class BettingPlan(Plan):
         What predictions cost; None where errors are counted.
     groups
         How items count that belong together.
+    hasty
+        Is a sixteenth of the labels so far asked at once? So simulations take a fraction of the time.
     """
 
     batch: int
     losses: Losses | Gold | None = None
     groups: Groups = SINGLE
+    hasty: bool = False
 
     @property
     def unit(self) -> int:
@@ -125,7 +128,8 @@ class BettingPlan(Plan):
 
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
-        return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
+        batch = max(self.batch, asked // 16) if self.hasty else self.batch
+        return batch if self.budget is None else max(0, min(batch, self.budget - asked))
 
     def room(self, asked: int) -> int | None:
         """How many more labels the budget allows; None where there is none."""
@@ -172,25 +176,17 @@ class HandicapPlan(BettingPlan):
         first of a public order. None to stop as soon as the answer is proven.
     table
         Is a lab's table the whole population, so that its items are no independent draws?
-    hasty
-        Is a sixteenth of the labels so far asked at once? So simulations take a fraction of the time.
     """
 
     noiseless: bool
     handicaps: Handicaps | None = None
     until: int | None = None
     table: bool = False
-    hasty: bool = False
 
     @property
     def budget(self) -> int | None:
         """The most labels a run may ask for: the protocol's budget, or the lab's own."""
         return min((each for each in (self.max_labels, self.until) if each is not None), default=None)
-
-    def opens(self, asked: int) -> int:
-        """How many items to ask next: a batch, or what is left of the budget."""
-        batch = max(self.batch, asked // 16) if self.hasty else self.batch
-        return batch if self.budget is None else max(0, min(batch, self.budget - asked))
 
     @property
     def sharpens(self) -> bool:

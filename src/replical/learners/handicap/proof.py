@@ -6,6 +6,7 @@ the same. Claim: docs/claims/handicap.md, statements (4) and (5), and the tolera
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -268,7 +269,7 @@ class History:
             return bool((allowed | accounts.reach(decimal(x), self._winning_wealth)).all())
 
         with decimals():
-            return up(decimal(plan.epsilon * _first(holds, STEPS) / STEPS))
+            return up(decimal(plan.epsilon * bisect_left(range(STEPS), True, key=holds) / STEPS))
 
     def tolerance(self, *, shown: bool = True) -> float | None:
         """U: the first of a public order is proven to be within so much of the best; None without an order.
@@ -314,7 +315,7 @@ def tolerance_of(plan: HandicapPlan, accounts: Accounts, f: int) -> Decimal:
     others = plan.candidates != f
     with decimals():
         grid, enough = _grid(), 1 / decimal(plan["beta"])
-        return grid[_first(lambda k: bool(accounts.reach(grid[k], enough)[others].all()), len(grid) - 1)]
+        return grid[bisect_left(grid[:-1], True, key=lambda x: bool(accounts.reach(x, enough)[others].all()))]
 
 
 @cache
@@ -323,15 +324,6 @@ def _grid() -> tuple[Decimal, ...]:
     while grid[-1] < 1:
         grid.append(min(grid[-1] * _RATIO, Decimal(1)))
     return tuple(grid)
-
-
-def _first(holds: Callable[[int], bool], last: int) -> int:
-    """The least k for which something holds that goes on holding; the `last` one without a look."""
-    low, high = 0, last
-    while low < high:
-        k = (low + high) // 2
-        low, high = (low, k) if holds(k) else (k + 1, high)
-    return low
 
 
 def up(x: Decimal) -> float:
