@@ -59,7 +59,7 @@ def init_command(
         float | None,
         flags.parameter("epsilon", "how much more often than the best the chosen may err  [default: 0.05]"),
     ] = None,
-    delta: Annotated[float | None, flags.parameter("delta", "how often that may be missed  [default: 0.05]")] = None,
+    delta: Annotated[float | None, flags.parameter("delta", "how often that may fail  [default: 0.05]")] = None,
     rho: Annotated[float | None, flags.parameter("rho", "how often two labs may differ  [default: 0.1]")] = None,
     labs: Annotated[int | None, flags.parameter("labs", "how many labs are to agree  [default: 2]")] = None,
     seed: Annotated[str | None, typer.Option(help="the published random text  [default: drawn now]")] = None,
@@ -379,7 +379,7 @@ def _say_table(start: _Start, grouped: Sequence[str]) -> None:
         f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(start.values)}."
     )
     right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
-    prose.say(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
+    prose.say(f"Models: {_some(found.models)}. If one of them is no model: --leave-out COLUMN.{right}")
     if found.truth is not None:
         prose.say(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if len(found.never) == 1 and found.never[0] in start.values:
@@ -448,7 +448,7 @@ def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
             "proves its answer whatever the models' errors are" if chosen["name"] == "handicap" else "as you asked"
         ),
         f"epsilon {chosen['epsilon']}": f"the chosen model {more}{protocol.plan.among}",
-        f"delta {chosen['delta']}": "how often that may be missed",
+        f"delta {chosen['delta']}": "how often that may fail",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
     labs = chosen.get("labs", 2)
