@@ -76,6 +76,10 @@ class Plan:
         """Do rounds tell of all who are consistent, and not of the survivors alone?"""
         return False
 
+    def drops_unasked(self, quiet: int) -> bool:
+        """May hypotheses leave before the first label, where so many items passed on which all agree?"""
+        return False
+
     @property
     def members(self) -> Indices | None:
         """Who may be the answer, by number, where that is not everybody in the class."""

@@ -73,16 +73,30 @@ def test_an_honest_certificate_is_never_refused(tmp_path_factory, drawn):
     valid_at_every_depth(tmp_path_factory.mktemp("honest"), *drawn)
 
 
-def test_nor_is_one_whose_favourite_left_early_in_a_pool_where_most_items_say_nothing(tmp_path):
-    """Bets of whoever left are over, so what is scanned later costs them nothing."""
+FIRST_BEHIND = {"from": "order", "order": [0, 1, 2]}
+LAST_FAR = {"from": "values", "values": [0.0, 0.0125, 0.2]}
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "handicap", "errors"),
+    [
+        (0.05, FIRST_BEHIND, (("m0", 5, 0), ("m1", 300, 0), ("m2", 300, 150))),
+        (0.2, LAST_FAR, (("m1", 60, 0),)),
+    ],
+    ids=["the favourite left long before the end", "somebody left before the first label"],
+)
+def test_nor_is_one_of_a_pool_where_most_items_say_nothing(tmp_path, epsilon, handicap, errors):
+    """Bets of whoever left are over, so what is scanned later costs them nothing; and items that nobody is asked about count."""
     columns, other = world(candidates=3, items=3000, best=0.0, worst=0.0), {"yes": "no", "no": "yes"}
-    for name, every, first in (("m0", 5, 0), ("m1", 300, 0), ("m2", 300, 150)):
+    for name, every, first in errors:
         for row in range(first, 3000, every):
             columns[name][row] = other[columns["truth"][row]]
-    said = content(candidates=3, epsilon=0.05, rho=0.1, delta=0.05, handicap={"from": "order", "order": [0, 1, 2]})
+    said = content(candidates=3, epsilon=epsilon, rho=0.1, delta=0.05, handicap=handicap)
     with Run(tmp_path, said, columns) as run:
-        assert 0 not in run.session.result.survivors.indices
-        assert verify(run.certificate).failed == ()
+        left, rounds = run.session.result.survivors.indices, run.certificate["body"]["rounds"]
+        assert 0 not in left if handicap == FIRST_BEHIND else rounds[0]["survivors"] == 2
+        for given_too in ((), (run.lab,), (run.lab, run.journal)):
+            assert verify(run.certificate, *given_too).failed == ()
 
 
 @pytest.mark.slow

@@ -281,9 +281,11 @@ def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return f"round {each['round']}: {wrong}"
     members = None if plan.infers else plan.members
     first = n if members is None else len(members)
-    if choosing and choosing[0]["survivors"] != first:
-        return f"the first round begins with {choosing[0]['survivors']} hypotheses, and there are {first}"
-    least = _least_disputed(body) if members is None else 0
+    begins = choosing[0]["survivors"] if choosing else first
+    quiet = (body.get("proof") or {}).get("scanned", 0) - sum(each["scanned"] for each in chosen)
+    if begins != first and (begins > first or not plan.drops_unasked(quiet)):
+        return f"the first round begins with {begins} hypotheses, and there are {first}"
+    least = _least_disputed(body) if members is None and begins == first else 0
     if choosing and choosing[0]["disagreement"][0] < least and total == items:
         return "hypotheses of the summary differ on more items than are disputed in the first round"
     if protocol.record.shrinks and (wrong := _check_shrinking(body, choosing, infers=plan.infers)):

@@ -297,6 +297,10 @@ class HandicapPlan(BettingPlan):
         """What it has not looked at is fresh; of items in groups, or of a table that is all, nothing is measured."""
         return self.foreseen
 
+    def drops_unasked(self, quiet: int) -> bool:
+        """They show that nobody is much worse, once a block of them is settled."""
+        return not self.infers and quiet >= self.integer("idle")
+
     @property
     def infers(self) -> bool:
         """Labels are inferred where all consistent hypotheses agree: then rounds tell of these, and not of the survivors."""
