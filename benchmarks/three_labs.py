@@ -67,7 +67,7 @@ def group(models: ModelSet, string: int, *, public: bool) -> Group:
         asks = ["--labels", f"{lab}-labels.parquet:label", "--truths", "0"]
         found.append(answer("run", "p.toml", *files, *asks, *apart, "--out", f"{lab}.json"))
         assert answer("verify", f"{lab}.json", *files)["valid"]
-    compared = answer("compare", *(f"{lab}.json" for lab in LABS), allowed=(0, 1))
+    compared = answer("compare", *(f"{lab}.json" for lab in LABS), allowed=(0, 1, 4))  # 4: several are left
     proven = {each["hypothesis"]["index"] for each in found if each["certified"]}
     return Group(
         certified=sum(each["certified"] for each in found),
