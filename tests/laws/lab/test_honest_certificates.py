@@ -37,11 +37,11 @@ def honest(draw, learners):
     learner = draw(st.sampled_from(learners))
     said = {key: draw(values) for key, values in SAID[learner].items()}
     said |= {"epsilon": draw(st.sampled_from([0.1, 0.2, 0.4])), "rho": draw(st.sampled_from([0.1, 0.6]))}
-    n, items = draw(st.sampled_from([1, 2, 6])), draw(st.sampled_from([20, 60, 150, 400]))
+    n, items = draw(st.sampled_from([1, 2, 6])), draw(st.sampled_from([20, 60, 150, 400, 1200]))
     section, kind = ("handicap", "from") if learner == "handicap" else ("prior", "kind")
     said[section] = draw(st.none() | st.permutations(range(n)).map(lambda order: {kind: "order", "order": [*order]}))
     perfect = find(learner).setting == "realizable" or said.get("nu") == 0
-    best = 0.0 if perfect else draw(st.sampled_from([0.0, 0.02, 0.2]))
+    best = 0.0 if perfect else draw(st.sampled_from([0.0, 0.005, 0.02, 0.2]))
     columns = world(
         candidates=n,
         items=items,
