@@ -7,7 +7,8 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, confirm
+from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, Thresholds, confirm, learn
+from replical.learners.handicap.confirm import Confirm, confirm_plan
 from support import reference
 from support.predictions import tables
 
@@ -39,3 +40,31 @@ def test_it_is_its_twin(claim, margin, level, batch, most):
     )  # fmt: skip
     event(found.outcome)
     assert (found.outcome, found.against, found.asked, found.scanned, found.unlabelled) == twin
+
+
+@pytest.mark.claim("confirm")
+@given(
+    st.integers(2, 60), st.sampled_from([12, 300]), st.integers(0, 2**32), st.sampled_from([0.05, 0.2, 0.6]),
+    st.sampled_from([1, 4]),
+)  # fmt: skip
+@settings(max_examples=80)
+def test_a_class_without_a_matrix_is_its_table(n, items, seed, margin, batch):
+    """On few items many thresholds say the same, and one of them bets for all."""
+    generator, C = np.random.default_rng(seed), Thresholds(n)
+    x = generator.integers(n - 1, size=items)
+    labels = ((x >= generator.integers(n)) ^ (generator.random(items) < 0.1)).astype(int)
+    private, h = PrivateRandomness.simulated("line", seed), seed % n
+    table = PredictionTable([str(each) for each in range(n)])
+    codes = C.codes(C.items(x), np.arange(n)).T
+    found, same = (
+        learn(
+            Confirm(plan=confirm_plan(n, margin=margin, level=0.05, batch=batch), h=h),
+            Pool(each, rows, private),
+            KnownLabels(each, labels),
+            SharedRandomness("nothing"),
+        )
+        for each, rows in ((C, x), (table, codes))
+    )
+    assert found.proof == same.proof
+    assert found.rounds == same.rounds
+    assert found.survivors.indices.tolist() == same.survivors.indices.tolist()

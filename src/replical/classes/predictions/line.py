@@ -65,6 +65,11 @@ class LinePredictions:
         codes[: np.searchsorted(alive, self.positions[item], side="left")] = 1
         return codes
 
+    def starts(self, alive: Indices) -> Indices:
+        """The places in `alive` where stretches begin that no item parts."""
+        below = np.searchsorted(np.unique(self.positions), alive, side="right")
+        return np.flatnonzero(np.diff(below, prepend=-1))
+
     def nearness(self, items: Indices) -> LineNearness:
         """Distances between thresholds, measured on `items` alone."""
         below = np.cumsum(np.bincount(self.positions[items], minlength=self.size))

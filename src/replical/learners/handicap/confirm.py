@@ -10,7 +10,7 @@ Reference: ours (docs/claims/confirm.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
@@ -22,6 +22,8 @@ from replical.bounds.betting import Bets, accepting, rejecting
 from replical.classes.base import Indices
 from replical.classes.grading import Gold, loss_of
 from replical.classes.losses import Losses
+from replical.classes.predictions.base import Predictions
+from replical.classes.predictions.line import LinePredictions
 from replical.classes.prior import UNIFORM
 from replical.core.exact import check_between, decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
@@ -187,19 +189,29 @@ class Confirm:
         The result's ``proof``, a `Confirmation`, says the outcome, ``V`` holds the answer and the rivals that are not done,
         ``conditions`` whether enough items were labelled.
         """
-        plan, S, blocks = self.plan, pool.version_space(), pool.blocks()
+        plan, whole, blocks = self.plan, pool.version_space(), pool.blocks()
         m, wagers, asked, judged, scanned = int(self.h), Wagers(self.plan), 0, 0, 0
+        others = np.delete(whole.indices, m)
+        starts = _starts(whole.predictions, others)  # one rival bets for all that say the same about every item
+        copies = np.ones(plan.n, dtype=np.int64)
+        copies[others[starts]] = np.diff(starts, append=len(others))
+        S = whole.restrict(np.union1d(others[starts], [m]))
         while True:
             rivals = S.indices[S.indices != m]
             if wagers.refuted or len(rivals) == 0:
                 break
             o = wagers.opponent(rivals)
-            if plan.opens(judged) < 1 or (query := next_query(blocks, S, plan, judged)) is None:
+            if plan.opens(judged) < 1:
+                break
+            query = next_query(blocks, S, plan, judged)
+            if query is None:
                 break
             asked, judged, scanned = asked + query.total, judged + query.judgements, scanned + query.scanned
-            answers = (yield query) if query.total else None
+            answers = (yield replace(query, survivors=int(copies[S.indices].sum()))) if query.total else None
             wagers.settle(S.indices, m, o, Block.of(S, Observation.of(query, answers, plan.losses)))
             S = S.keep((S.indices == m) | ~wagers.won(S.indices))
+        left = np.repeat(np.isin(others[starts], rivals), copies[others[starts]])
+        V = whole.keep(np.insert(left, m, True))
         condition = labelled(asked, blocks.unlabelled)
         outcome: Outcome = (
             "refuted" if wagers.refuted else "confirmed" if len(rivals) == 0 and condition.held else "undecided"
@@ -213,16 +225,23 @@ class Confirm:
             asked=asked,
             scanned=scanned,
             unlabelled=blocks.unlabelled,
-            rivals=len(rivals),
+            rivals=V.size - 1,
             spent=bool(blocks.left) or plan.opens(judged) < 1,
         )
         return Result(
             hypothesis=m,
             unrounded=m,
-            V=S,
+            V=V,
             conditions=(condition,),
             proof=confirmation,
         )
+
+
+def _starts(predictions: Predictions, others: Indices) -> Indices:
+    """Where in `others` stretches begin whose members say the same: on a line they are found, else each is its own."""
+    if isinstance(predictions, LinePredictions):
+        return predictions.starts(others)
+    return np.arange(len(others))
 
 
 class Wagers:
