@@ -101,7 +101,7 @@ def world(number: int, skill: Floats, draws: int, items: int, tell: Callable[[st
         **{f"{side} holds, worst model": float(np.mean(held, axis=0).min()) for side, held in kept.items()},
         "width of an interval, median": float(np.median([found.high - found.low for found in boards])),
         "pairs apart the wrong way, worst pair": float(false.mean(axis=0).max()),
-        "neighbours apart, median": median(int(found.apart.sum()) for found in boards),
+        "neighbours apart, median": median(int(found.better_than_next.sum()) for found in boards),
         "same first, two draws": same([found.first for found in boards]),
         "same first, two draws of half as many": same([first for first, _ in halves]),
         "same first, estimated from one table": mean(found.again for found in boards),

@@ -82,9 +82,9 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
     rows = [
         {
             "model": found.models[h], "loss": float(found.losses[h]), "behind_low": float(found.low[h]),
-            "behind_high": float(found.high[h]), "may_be_best": h in found.survivors, "better_than_next": apart,
+            "behind_high": float(found.high[h]), "may_be_best": h in found.survivors, "better_than_next": better,
         }
-        for h, apart in zip(found.order.tolist(), found.apart.tolist(), strict=True)
+        for h, better in zip(found.order.tolist(), found.better_than_next.tolist(), strict=True)
     ]  # fmt: skip
     choice: dict[str, Any] | None = None
     if chosen is not None:
@@ -92,8 +92,8 @@ def payload(found: Board, chosen: Choice | None, tolerance: float | None) -> dic
         choice |= {"survivors": list(chosen.survivors), "first_again": chosen.again}
     return {
         "schema": "replical.board/1", "items": found.items, "level": found.level, "first": found.first,
-        "proven": found.proven, "first_again": found.again, "neighbours_apart": int(found.apart.sum()), "models": rows,
-        "choice": choice,
+        "proven": found.proven, "first_again": found.again, "neighbours_apart": int(found.better_than_next.sum()),
+        "models": rows, "choice": choice,
     }  # fmt: skip
 
 

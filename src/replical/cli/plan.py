@@ -296,17 +296,19 @@ class _Report:
         has_forecast = not question.weighs or loss_of(question.C) is not None
         more = better if question.pool is None and has_forecast else ""
         if not own.applies:
-            return f"{first}{self._without_a_bill(own)}{more}"
+            return f"{first}{self._without_a_bill(own, forecast=bool(more))}{more}"
         scored = isinstance(question.protocol.answers, Scores)  # several outputs of every item
         labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'item' if scored else 'label')}"
         asks, sense = "asks about" if scored else "asks for", forecasts.SENSES[own.kind or "most"]
         return f"{first}From public numbers alone {own.learner} {asks} {labels} per lab ({sense}).{more}"
 
-    def _without_a_bill(self, own: Bill) -> str:
-        """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""
-        items = "" if self.question.pool is not None else "Without items "
+    def _without_a_bill(self, own: Bill, *, forecast: bool) -> str:
+        """Why the protocol's numbers alone do not tell the cost, which a `forecast` may; a budget bounds it."""
         most = self.question.parameter("max_labels")
         known = "" if most is None else f" It is at most the budget of {count(int(most), 'label')}."
+        if forecast:
+            return f"How many labels {own.learner} asks for depends on the items.{known}"
+        items = "" if self.question.pool is not None else "Without items "
         return f"{items}{'the' if items else 'The'} cost of {own.learner} cannot be computed ({own.note}).{known}"
 
 

@@ -92,7 +92,7 @@ class Board:
         return len(self.survivors) == 1
 
     @property
-    def apart(self) -> Mask:
+    def better_than_next(self) -> Mask:
         """Which models are proven to be better than the next in the order; nobody comes after the last."""
         return np.append(self.better[self.order[:-1], self.order[1:]], False)
 

@@ -45,7 +45,7 @@ def sentences(found: Board, chosen: Choice | None, tolerance: float | None) -> l
     said = [
         f"First: {found.first}, mean loss {best:.4f} on {count(found.items, 'item')}; {proven}.",
         f"Two draws of half as many items would have the same first in about {100 * found.again:.0f}% of cases (estimate). "
-        f"Of {count(pairs, 'pair')} of neighbours {pairs - found.apart.sum():,} cannot be told apart.",
+        f"Of {count(pairs, 'pair')} of neighbours {pairs - found.better_than_next.sum():,} cannot be told apart.",
     ]
     if chosen is not None and tolerance is not None:
         how = (
