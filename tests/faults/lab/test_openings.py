@@ -103,6 +103,14 @@ def test_a_lab_cannot_leave_out_what_was_drawn(n, lab):
     assert "drawn" in wrong_opening(opened, run.certificate)
 
 
+@pytest.mark.parametrize("entries", [None, 5, {}, [5], [[]]])
+def test_what_lists_no_entries_is_no_opening(entries, lab, tmp_path, capsys):
+    folder, _, whole = lab
+    write(whole | {"entries": entries}, tmp_path / "o.json", what="the opening")
+    assert main(["verify", str(folder / "a.json"), "--opening", str(tmp_path / "o.json")]) == 2
+    assert "it lists no entries" in capsys.readouterr().err
+
+
 def test_an_entry_twice_or_of_another_certificate_is_found_out(lab, tmp_path):
     _, run, whole = lab
     twice = copy.deepcopy(whole)

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 from msgspec import Meta, Struct
 
 from replical.core.canonical import SALT, climb, leaf, path_of, root_of, rows_of, salt_of
-from replical.errors import BadUsage
+from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Checks
 from replical.lab.certificate.file import read_as, transcript_leaves
 from replical.lab.certificate.schema import Count, Digest, wrong_shape
@@ -162,4 +162,7 @@ def entries_of(opened: Mapping[str, Any], certificate: Mapping[str, Any]) -> lis
 
 def read_opening(path: Path) -> dict[str, Any]:
     """Read an opening."""
-    return read_as(path, SCHEMA, PARTS, what="opening")
+    found = read_as(path, SCHEMA, PARTS, what="opening")
+    if not isinstance(found["entries"], list) or not all(isinstance(each, dict) for each in found["entries"]):
+        raise BadCertificate(f"{path} is no opening: it lists no entries")
+    return found
