@@ -23,7 +23,7 @@ from choosing_tables import markdown, share
 from numpy.typing import NDArray
 
 from replical import Prior, PrivateRandomness
-from replical.learners.handicap.order import Inquiry, against_the_vote, by_numbers
+from replical.learners.handicap.order import Inquiry, against_the_vote
 
 FRESH = "public orders"  # string number s of a set is FRESH/SET/s; nothing was chosen on these
 LOOKED_AT = 1_500
@@ -85,7 +85,7 @@ class Ordering:
             return Prior.by_errors(C, wrong.sum(axis=0)), PUBLIC
         inquiry = Inquiry(C=C, items=said, walk=np.arange(len(rows)))
         if order == "vote":
-            return by_numbers(C, against_the_vote(C, inquiry.predictions, len(rows))), 0
+            return Prior.by_errors(C, against_the_vote(C, inquiry.predictions, len(rows))), 0
         for row in inquiry.rows():
             inquiry.hear(row, int(truth[row]))
         return inquiry.prior, len(inquiry.asked)

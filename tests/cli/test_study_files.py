@@ -78,9 +78,10 @@ BAD = [
     (tiny_toml(grid_epsilon="0.1.2"), "not a TOML file"),
     (tiny_toml(grid_epsilon=DEEP), "is not a TOML file"),
     (tiny_toml(notes=DEEP), "not a TOML file"),
-    (tiny_toml(**{"grid_epsilon" + ".a" * 3000: "1", "grid_epsilon": None}), "epsilon must be a number"),
-    (tiny_toml(**{"notes" + ".a" * 3000: "1"}), "notes must be a text"),
-    (tiny_toml(**{"stop" + ".a" * 3000: "1", "stop": None}), "stop has one key, pairs, got a"),
+    (tiny_toml(**{"grid_epsilon" + ".a" * 90: "1", "grid_epsilon": None}), "epsilon must be a number"),
+    (tiny_toml(**{"notes" + ".a" * 90: "1"}), "notes must be a text"),
+    (tiny_toml(**{"stop" + ".a" * 90: "1", "stop": None}), "stop has one key, pairs, got a"),
+    (tiny_toml(**{"notes" + ".a" * 3000: "1"}), "a key has a hundred parts or more"),
     ("", "the schema of a study"),
     ("\0", "not a TOML file"),
 ]  # fmt: skip

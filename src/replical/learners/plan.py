@@ -77,7 +77,13 @@ class Plan:
         return False
 
     def drops_unasked(self, quiet: int) -> bool:
-        """May hypotheses leave before the first label, where so many items passed on which all agree?"""
+        """May hypotheses leave before the first label?
+
+        Parameters
+        ----------
+        quiet
+            How many items passed on which all agree.
+        """
         return False
 
     @property

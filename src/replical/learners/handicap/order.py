@@ -68,6 +68,7 @@ class Inquiry:
 
     Examples
     --------
+    >>> from replical import PredictionTable
     >>> C = PredictionTable(["a", "b", "c"])
     >>> said = C.items(np.array([[0, 0, 0], [0, 1, 1], [1, 1, 0]]))
     >>> inquiry = Inquiry(C=C, items=said, walk=np.array([2, 0, 1]))
