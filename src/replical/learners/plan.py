@@ -83,6 +83,11 @@ class Plan:
         ----------
         quiet
             How many items passed on which all agree.
+
+        Returns
+        -------
+        leaves
+            Where True, fewer may be left than all although nobody was asked.
         """
         return False
 
