@@ -114,7 +114,9 @@ def world(path: Path, name: str, size: Size, installed: tuple[str, ...], workers
         models, started = models_of(name), time.perf_counter()
         assert models.features is not None
         with threadpool_limits(limits=1):
-            labs = Peers(models, size.items, OURS, size, installed, kernel_features(models.features))
+            labs = Peers(
+                models, size.items, OURS, size=size, installed=installed, kernel=kernel_features(models.features)
+            )
         say(f"{name} ", end="")
         runs = [asdict(run) for run in all_runs(labs, size.strings, workers)]
         say(f" {time.perf_counter() - started:.0f} s")
