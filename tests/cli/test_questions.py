@@ -23,7 +23,8 @@ TABLE, MODELS, DATA, LABS, TOLERANCE = "Your table", "no models?", "Public data:
 
 
 # Becomes the command, at a terminal of its own, which turns a Ctrl-C into a signal.
-BEGIN = """import fcntl, os, sys, termios
+BEGIN = """import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # who starts tests in the background has it ignored
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.executable, [sys.executable, "-m", "replical", *sys.argv[1:]])"""
 
